@@ -2,28 +2,27 @@ import { defineConfig } from 'vitest/config';
 import { caseCount } from '../shared/runtime/testing.ts';
 import { reporters } from './run/reporter.ts';
 
+/** Only what hangs is ended: what computes takes as long as a busy machine has it take. */
+const HANGS_MS = 900_000;
+
 /** One project per cost: `unit` needs nothing but Node; the others start what they need by themselves. */
 const project = (
   name: string,
   include: string[],
-  timeoutMs: number,
   { globalSetup = [], exclude = [] }: { globalSetup?: string[]; exclude?: string[] } = {},
 ) => ({
   test: {
     name,
     include,
     exclude,
-    testTimeout: timeoutMs,
-    hookTimeout: 4 * timeoutMs,
+    testTimeout: HANGS_MS,
+    hookTimeout: 2 * HANGS_MS,
     globalSetup,
     setupFiles: [] as string[],
-    expect: { poll: { timeout: timeoutMs / 2 } },
+    expect: { poll: { timeout: HANGS_MS / 3 } },
     root: `${import.meta.dirname}/..`,
   },
 });
-
-/** Only what hangs is ended: what computes takes as long as a busy machine has it take. */
-const HANGS_MS = 300_000;
 
 /** They replay thousands of recordings or histories, or start programs: `npm run check` leaves them to `npm test`. */
 const LONG_UNIT_TESTS = [
@@ -98,7 +97,6 @@ export default defineConfig({
                 'test/trace/*.test.ts',
                 'test/people/docs/{blocks,chapters}.test.ts',
               ],
-              HANGS_MS,
               { exclude: isShort ? LONG_UNIT_TESTS : [] },
             ),
           ),
@@ -106,19 +104,15 @@ export default defineConfig({
       ),
       // On one device, or on its recordings: `npm run suite device`.
       inOneRow(
-        project(
-          'device',
-          [
-            'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover,lock-out,lost-ledger,policies,space}.test.ts',
-            'test/attacks/agent-login.test.ts',
-          ],
-          60_000,
-        ),
+        project('device', [
+          'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover,lock-out,lost-ledger,policies,space}.test.ts',
+          'test/attacks/agent-login.test.ts',
+        ]),
       ),
       withRandomCases(
         inParallel(
           inOneWorker(
-            project('contract', ['test/contract/**/*.test.ts'], HANGS_MS, {
+            project('contract', ['test/contract/**/*.test.ts'], {
               exclude: DEVICE_ALONE,
             }),
           ),
@@ -127,7 +121,7 @@ export default defineConfig({
       withRandomCases(
         inLanes(
           inOneWorker(
-            project('integration', ['test/{integration,attacks}/**/*.test.ts'], 120_000, {
+            project('integration', ['test/{integration,attacks}/**/*.test.ts'], {
               globalSetup: [PROGRAMS, ...globalSetup],
               exclude: [...NODE_TESTS, ...HARNESS_TESTS, ...LOAD_TESTS],
             }),
@@ -135,58 +129,56 @@ export default defineConfig({
         ),
       ),
       // Packets really sent, where root, nft and a built device are.
-      inOneRow(project('trace', ['test/trace/kernel/*.test.ts'], 60_000)),
+      inOneRow(project('trace', ['test/trace/kernel/*.test.ts'])),
       // Each follows a guide in a copy of the project, with a control plane of its own.
-      project('guides', ['test/guides/*.test.ts'], 60_000),
-      inOneRow(project('load', LOAD_TESTS, 120_000, { globalSetup: [PROGRAMS, ...globalSetup] })),
-      project('harness', HARNESS_TESTS, 60_000, { globalSetup }),
-      project('node', NODE_TESTS, 90_000),
+      project('guides', ['test/guides/*.test.ts']),
+      inOneRow(project('load', LOAD_TESTS, { globalSetup: [PROGRAMS, ...globalSetup] })),
+      project('harness', HARNESS_TESTS, { globalSetup }),
+      project('node', NODE_TESTS, { globalSetup: ['test/integration/node/programs.ts'] }),
       // Namespaces of this machine, whose kernel judges packets.
-      inOneRow(
-        project('packets', ['test/policy/packets/*.test.ts', 'test/vrrp/*.test.ts'], 120_000),
-      ),
+      inOneRow(project('packets', ['test/policy/packets/*.test.ts', 'test/vrrp/*.test.ts'])),
       // A real Neutron, which `test/neutron-harness` installs: `npm run suite neutron-share`, and `npm run suite nightly neutron`.
-      inOneRow(project('neutron', ['test/neutron/cases.test.ts'], 600_000)),
+      inOneRow(project('neutron', ['test/neutron/cases.test.ts'])),
       inOneRow(
-        project('neutron-product', ['test/neutron/product.test.ts'], 240_000, {
+        project('neutron-product', ['test/neutron/product.test.ts'], {
           globalSetup: [PROGRAMS, ...globalSetup],
         }),
       ),
       // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.
       inParallel(
-        project('e2e', ['test/e2e/*.test.ts', 'test/e2e/processes/*.test.ts'], 180_000, {
+        project('e2e', ['test/e2e/*.test.ts', 'test/e2e/processes/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What kubectl and `sdewan` print, in the same two lanes: `npm run suite people`.
       inParallel(
-        project('people', ['test/people/*.test.ts'], 180_000, {
+        project('people', ['test/people/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What turns the coordinators' dashboard on, for which they start anew, on an installation of its own: `npm run suite people`.
       inOneRow(
-        project('dashboard', ['test/people/dashboard/*.test.ts'], 180_000, {
+        project('dashboard', ['test/people/dashboard/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // The chart with the real Helm, on a cluster without the product: `npm run suite people`.
       inOneRow(
-        project('chart', ['test/chart/*.test.ts'], 600_000, {
+        project('chart', ['test/chart/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
         }),
       ),
       // The commands of the documentation, in their order, on an installation of their own: `npm run suite people`.
       inOneRow(
-        project('docs', ['test/people/docs/docs.test.ts'], 180_000, {
+        project('docs', ['test/people/docs/docs.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What promtool says: `npm run suite people`.
-      project('prometheus', ['test/prometheus/*.test.ts'], 60_000),
+      project('prometheus', ['test/prometheus/*.test.ts']),
       // Where Chromium is, with a control plane of their own: `npm run suite people`.
       inOneRow(
-        project('browser', ['test/people/browser/*.test.ts'], 120_000, {
+        project('browser', ['test/people/browser/*.test.ts'], {
           globalSetup: [PROGRAMS, ...globalSetup],
         }),
       ),
@@ -195,48 +187,45 @@ export default defineConfig({
         project(
           'e2e-device',
           ['test/e2e-device/*.test.ts', 'test/e2e/outages/unusual-cases.test.ts'],
-          400_000,
           { globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'] },
         ),
       ),
       inOneRow(
-        project('e2e-outages', ['test/e2e/outages/*.test.ts'], 180_000, {
+        project('e2e-outages', ['test/e2e/outages/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What is measured is what is lost: `npm run suite fleet`.
       inOneRow(
-        project('fleet', ['test/fleet/*.test.ts'], 240_000, {
+        project('fleet', ['test/fleet/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
         }),
       ),
       // Each stage, killed and frozen: `npm run suite nightly fleet`.
       inOneRow(
-        project('fleet-night', ['test/fleet/night/*.test.ts'], 1_200_000, {
+        project('fleet-night', ['test/fleet/night/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
         }),
       ),
       // A world of its own: `npm run suite faults`.
-      inOneRow(
-        project('faults', ['test/faults/table.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),
-      ),
+      inOneRow(project('faults', ['test/faults/table.test.ts'], { globalSetup: [PROGRAMS] })),
       // Half an hour: `npm run suite soak`.
-      inOneRow(project('soak', ['test/faults/soak.test.ts'], 180_000, { globalSetup: [PROGRAMS] })),
+      inOneRow(project('soak', ['test/faults/soak.test.ts'], { globalSetup: [PROGRAMS] })),
       // On one node: first the one lane, then the other.
       inParallel(
-        project('e2e-node', ['test/{e2e,e2e-node}/*.test.ts'], 400_000, {
+        project('e2e-node', ['test/{e2e,e2e-node}/*.test.ts'], {
           globalSetup: ['test/e2e-node/global-setup.ts'],
         }),
       ),
       inOneRow(
-        project('e2e-node-outages', ['test/{e2e,e2e-node}/outages/*.test.ts'], 400_000, {
+        project('e2e-node-outages', ['test/{e2e,e2e-node}/outages/*.test.ts'], {
           globalSetup: ['test/e2e-node/global-setup.ts'],
         }),
         1,
       ),
       // Minutes of waiting: `npm run suite nightly node`.
       inOneRow(
-        project('slow-e2e-node', ['test/e2e-node/slow/*.test.ts'], 900_000, {
+        project('slow-e2e-node', ['test/e2e-node/slow/*.test.ts'], {
           globalSetup: ['test/e2e-node/global-setup.ts'],
         }),
       ),

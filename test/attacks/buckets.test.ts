@@ -77,7 +77,7 @@ const newPlace = async (): Promise<string> => {
   };
   await writeRole(world.client, namespace, 'admin', { rules: [WRITES_RULES, writesRoles] });
   await bind(world.client, namespace, 'admin');
-  await vi.waitFor(() => mallory.list(rbacResources.roles, { namespace }), 30_000);
+  await vi.waitFor(() => mallory.list(rbacResources.roles, { namespace }), 300_000);
   return namespace;
 };
 
@@ -186,7 +186,10 @@ it.concurrent.each(Object.entries(ways))('%s he gets none', async (_, way) => {
   await way.given?.(namespace);
   const attempt = way.attempt ?? ((where) => createZone(mallory, where));
   // The API server's own authorizer may not know of a new role yet.
-  await vi.waitFor(async () => expect(await refusalOf(attempt(namespace))).toMatch(way.by), 30_000);
+  await vi.waitFor(
+    async () => expect(await refusalOf(attempt(namespace))).toMatch(way.by),
+    300_000,
+  );
 });
 
 it.concurrent.each<[string, object]>([
@@ -199,7 +202,7 @@ it.concurrent.each<[string, object]>([
   const namespace = await newPlace();
   await writeRole(world.client, namespace, 'editor', { annotations: LISTS, rules: [use(changes)] });
   await bind(world.client, namespace, 'editor');
-  const created = await vi.waitFor(() => createZone(mallory, namespace), 30_000);
+  const created = await vi.waitFor(() => createZone(mallory, namespace), 300_000);
   expect(created).toMatchObject({ kind: 'FirewallZone' });
 });
 

@@ -131,17 +131,17 @@ beforeAll(async () => {
   namespace = await world.createNamespace();
   mallory = world.clientAs('mallory');
   await grant('mallory', userNamed('mallory'), [WRITES_PODS]);
-  await vi.waitFor(() => mallory.list(podResource, { namespace }), 30_000);
+  await vi.waitFor(() => mallory.list(podResource, { namespace }), 300_000);
   wildcard = world.clientAs('wildcard');
   const all = { apiGroups: ['', 'apps', 'example.org'], resources: ['*'], verbs: ['*'] };
   await grant('wildcard', userNamed('wildcard'), [WRITES_PODS, all]);
-  await vi.waitFor(() => wildcard.list(podResource, { namespace }), 30_000);
+  await vi.waitFor(() => wildcard.list(podResource, { namespace }), 300_000);
   await applied([workload('Deployment', 'cnf', { sdewanPurpose: PURPOSE })]);
   replicaSet = await vi.waitFor(async () => {
     const [set] = (await world.client.list(replicaSets, { namespace })).items;
     if (!set || (await podsOf('app=cnf')).length === 0) throw new Error('no pod yet');
     return set;
-  }, 45_000);
+  }, 300_000);
 });
 afterAll(async () => {
   await world.kubectl('delete', 'clusterrole,clusterrolebinding', everywhere());
@@ -230,7 +230,7 @@ describe('what is let through', () => {
     const operator = world.clientAs(name);
     await grant(name, userNamed(name), [WRITES_PODS, ...rules]);
     if (rules.length === 0) await grantEverywhere(name);
-    await vi.waitFor(() => operator.list(podResource, { namespace }), 30_000);
+    await vi.waitFor(() => operator.list(podResource, { namespace }), 300_000);
     const labels = { sdewanPurpose: name };
     const made = await create(pod(name, { labels, owner: CNF_SET }), operator);
     expect(JSON.stringify(made)).toContain('"name":"sdewan-agent"');

@@ -31,7 +31,7 @@ export const peakOnceItServes = async (world: World): Promise<number> => {
     const { status } = await world.client.get(firewallZone, { namespace, name: 'lan' });
     return status !== undefined;
   };
-  await vi.waitUntil(hasStatus, { timeout: 120_000 });
+  await vi.waitUntil(hasStatus, { timeout: 300_000 });
   let { peak } = memoryOf(world.pid());
   for (;;) {
     await sleep(QUIET_MS);

@@ -143,7 +143,7 @@ const measure = async (replicas: number): Promise<void> => {
     gatesAt.length = 0;
     await applyFleet(cluster, { ...cnf, version: String(roll) });
     await waitForFleet(cluster, namespace, 'the next set', serves(replicas, currentRevision));
-    await until('its pods alone are there', 60_000, async () =>
+    await until('its pods alone are there', async () =>
       stay().length === replicas ? true : undefined,
     );
     const counted = await traffic.stop();
@@ -178,7 +178,7 @@ const measure = async (replicas: number): Promise<void> => {
   stageAt.clear();
   await applyFleet(cluster, { ...cnf, version: 'bad', lateMs: -1, spec });
   await waitForFleet(cluster, namespace, 'it is given up', ({ stage }) => stage === 'Failed');
-  const backAt = await until('the old set alone is there', 60_000, async () =>
+  const backAt = await until('the old set alone is there', async () =>
     stay().join() === before.join() ? performance.now() : undefined,
   );
   const deadlineAt = (stageAt.get('Staged') ?? NaN) + DEADLINE_SECONDS * 1_000;

@@ -46,7 +46,6 @@ const ALONE_SECONDS = Number(values.alone);
 const PURPOSE = 'cnf-1';
 const SYSTEM = ['-n', 'sdewan-system'];
 const COORDINATORS = 'app=sdewan-coordinator';
-const PATIENCE_MS = 600_000;
 const SETTLES_MS = 10_000;
 /** Fewer requests of one sort are not told. */
 const MANY = 5;
@@ -184,7 +183,7 @@ try {
   const chains = async (pod: string): Promise<number> =>
     (await tableOf(pod)).split(`comment "${namespace}/`).length - 1;
   const complete = async (pods: readonly string[]): Promise<void> => {
-    await until('every policy is in each kernel', PATIENCE_MS, async () =>
+    await until('every policy is in each kernel', async () =>
       (await Promise.all(pods.map(chains))).every((count) => count === POLICIES) ? true : undefined,
     );
   };
@@ -351,7 +350,7 @@ try {
       const tables = await Promise.all(cnfs.map((pod) => tableOf(pod)));
       return tables.every((table) => table.includes(`dport ${port} `)) ? true : undefined;
     };
-    await until('the changed policy is in each kernel', PATIENCE_MS, found);
+    await until('the changed policy is in each kernel', found);
     console.log(
       `one policy changed among ${POLICIES}: ${Date.now() - at} ms, kubectl's own time in it`,
     );

@@ -18,7 +18,6 @@ import {
 } from '../stack/installation.ts';
 import { aliasOf, textsOf, writeCases } from './cases.ts';
 
-const BUILD_TIMEOUT_MS = 1_800_000;
 const RELEASE = ['sdewan', CHART, '--namespace=sdewan-system'];
 const WITHOUT_CRDS = '--set=crds.install=false';
 const NAMESPACE = 'Namespace sdewan-system';
@@ -88,7 +87,7 @@ describe('the chart', async () => {
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'sdewan-helm-'));
     helm = helmOf(await buildHelm(), home);
-  }, BUILD_TIMEOUT_MS);
+  });
   afterAll(() => rm(home, { recursive: true }));
 
   const template = async (...args: string[]): Promise<string> => {

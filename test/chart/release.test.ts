@@ -26,9 +26,8 @@ import { sdewan } from '../stack/sdewan.ts';
 const page = blocksIn('docs/chart.md', readFileSync(join(ROOT, 'docs/chart.md'), 'utf8'));
 const PURPOSE = 'cnf-1';
 const ZONES = 'firewallzones.batch.sdewan.akraino.org';
-const BUILD_TIMEOUT_MS = 1_800_000;
 /** Of Helm: longer than any step of `sdewan uninstall`. */
-const TIMEOUT = '--timeout=300s';
+const TIMEOUT = '--timeout=500s';
 const RELEASE = ['sdewan', `--namespace=${SYSTEM_NAMESPACE}`];
 
 describe('a release', async () => {
@@ -47,7 +46,7 @@ describe('a release', async () => {
       env: { HOME: folder, KUBECONFIG: cluster.kubeconfig },
       programs: { kubectl: cluster.kubectlCommand, helm: [program] },
     });
-  }, BUILD_TIMEOUT_MS);
+  });
   afterAll(() => rm(folder, { recursive: true }));
 
   const done = async (...args: string[]): Promise<string> => {
@@ -187,7 +186,7 @@ describe('a release', async () => {
     const kept = /^customresourcedefinition|^apiservice|\.akraino\.org\//;
     expect((await left()).filter((name) => !kept.test(name))).toEqual(['namespace/sdewan-system']);
     // Nothing holds them any more.
-    await cluster.kubectl(['delete', 'namespace', namespace], { timeoutMs: 120_000 });
+    await cluster.kubectl(['delete', 'namespace', namespace]);
   });
 
   it('is no more than `sdewan install` applies, which takes out what it put in', async () => {

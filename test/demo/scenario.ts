@@ -20,7 +20,6 @@ import type { Screen } from './screen.ts';
 import { renderTable } from './table.ts';
 
 export const PURPOSE = 'cnf-1';
-const WAIT_MS = 90_000;
 const DELETED = { kind: 'FirewallRule', name: 'reject-80' };
 const DELETED_RULE = `${DELETED.kind}/${DELETED.name}`;
 
@@ -75,7 +74,7 @@ export const untilInSync = (
   replicas: number,
   rules = seedRules,
 ): Promise<Look> =>
-  until(`${rules.length} rules in sync on ${replicas} pods`, WAIT_MS, async () => {
+  until(`${rules.length} rules in sync on ${replicas} pods`, async () => {
     const now = await look(scenario);
     return allHold(now, replicas, rules) ? now : undefined;
   });
@@ -104,7 +103,7 @@ export const resetOneCnf = async (scenario: Scenario): Promise<void> => {
   const from = Date.now();
   screen.say(`${pod.name}: container sdewan is killed, and comes back with factory settings`);
   await cluster.killContainer({ ...target, container: 'sdewan' }, 'SIGKILL');
-  await until(`${pod.name} starts again`, WAIT_MS, async () => {
+  await until(`${pod.name} starts again`, async () => {
     await look(scenario);
     // The container's own record, so that it counts however fast the agent was.
     const journal = await readJournal(cluster, target).catch(() => []);
@@ -150,7 +149,7 @@ export const deleteRule = async (scenario: Scenario): Promise<void> => {
   const { cluster, namespace } = scenario;
   const started = Date.now();
   await cluster.kubectl(['delete', '-n', namespace, DELETED.kind, DELETED.name, '--wait=false']);
-  await until(`${DELETED_RULE} gone`, WAIT_MS, async () => {
+  await until(`${DELETED_RULE} gone`, async () => {
     const { inSync } = await look(scenario);
     return inSync.has(DELETED_RULE) ? undefined : true;
   });

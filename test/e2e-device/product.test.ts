@@ -17,7 +17,7 @@ import { inAnyOrder, rule, type Rule } from '../stack/rules.ts';
 
 const PURPOSE = 'cnf-1';
 const TOOL = path.resolve(import.meta.dirname, '../openwrt-device/in.sh');
-const KERNEL = { timeout: 90_000, interval: 1_000 };
+const KERNEL = { timeout: 300_000, interval: 1_000 };
 /** They follow addresses of the pod, which it has outside of the device here; the conformance suite looks at their kernel. */
 const OF_PODS = new Set(['SdewanApplication', 'CNFHubSite']);
 /** Late among what mwan3 does of itself after the start of a device. Its scripts go on for some seconds, one after the other. */
@@ -61,7 +61,7 @@ describe('every kind on two real devices', async () => {
   /** As they stay where nobody changes anything: what came later would be taken for a remainder of ours. */
   const settledLines = (address: string): Promise<string[]> => {
     let before = { text: '', at: Date.now() };
-    return until('mwan3 set up', KERNEL.timeout, async () => {
+    return until('mwan3 set up', async () => {
       const lines = linesOf(address);
       const text = lines.join('\n');
       if (text !== before.text) before = { text, at: Date.now() };
@@ -73,7 +73,7 @@ describe('every kind on two real devices', async () => {
     const of = ['-n', namespace, '--field-selector', `status.podIP=${address}`];
     return (await cluster.kubectl(['get', 'pods', ...of, '-o', 'name'])).stdout.trim();
   };
-  const inSync = (rules: readonly Rule[]) => waitInSync(cluster, namespace, rules, 120_000);
+  const inSync = (rules: readonly Rule[]) => waitInSync(cluster, namespace, rules);
 
   beforeAll(async () => {
     namespace = await cluster.createNamespace('device');
@@ -116,7 +116,7 @@ describe('every kind on two real devices', async () => {
     const isThere = () => linesOf(address).some((line) => line.includes('"!fw4: k-rule"'));
     const annotate = (value: string) =>
       cluster.kubectl(['annotate', '-n', namespace, pod, `sdewan.akraino.org/paused${value}`]);
-    const conditionOf = (condition: string, timeout = '--timeout=60s') =>
+    const conditionOf = (condition: string, timeout = '--timeout=500s') =>
       ['wait', '-n', namespace, `--for=${condition}`, 'firewallrule/k-rule', timeout] as const;
 
     await annotate('=true');
@@ -136,7 +136,7 @@ describe('every kind on two real devices', async () => {
   it('deleted: gone from Kubernetes, and from the kernels of both', async () => {
     const rules = rulesOf('changed');
     await remove(cluster, namespace, ...rules);
-    await waitGone(cluster, namespace, rules, 120_000);
+    await waitGone(cluster, namespace, rules);
     await expect.poll(() => problems('deleted'), KERNEL).toEqual([]);
   });
 });

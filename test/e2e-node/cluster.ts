@@ -88,13 +88,9 @@ export const countRules = async (
 export const waitForRulesOnAll = async (
   cluster: Cluster,
   namespace: string,
-  {
-    pods: podCount,
-    rules,
-    timeoutMs = 120_000,
-  }: { pods: number; rules: number; timeoutMs?: number },
+  { pods: podCount, rules }: { pods: number; rules: number },
 ): Promise<void> => {
-  await until(`${rules} rules on ${podCount} pods`, timeoutMs, async () => {
+  await until(`${rules} rules on ${podCount} pods`, async () => {
     const pods = await observePods(cluster, namespace, PURPOSE);
     if (pods.length !== podCount || pods.some(({ ready, terminating }) => !ready || terminating)) {
       return undefined;

@@ -55,7 +55,7 @@ describe('an agent that is killed in a transaction, whatever call was its last',
     (await observePods(cluster, namespace, PURPOSE)).map(({ name }) => name);
 
   const holdExactly = (expected: readonly Rule[]): Promise<true> =>
-    until(`exactly ${expected.length} rules on ${CALLS.length} pods`, 120_000, async () => {
+    until(`exactly ${expected.length} rules on ${CALLS.length} pods`, async () => {
       const pods = await podNames();
       const wanted = expected.map(({ spec }) => String(spec['src_ip'])).sort();
       const held = await Promise.all(
@@ -78,7 +78,7 @@ describe('an agent that is killed in a transaction, whatever call was its last',
       usesUpGrace: GRACE_SECONDS,
     });
     if (lan) await apply(cluster, namespace, lan, ...halves[1]);
-    await waitInSync(cluster, namespace, halves[1], 120_000);
+    await waitInSync(cluster, namespace, halves[1]);
   });
 
   /** Lets each pod's agent hang at its call of the transaction that exchanges one half of the rules for the other. */
@@ -91,7 +91,7 @@ describe('an agent that is killed in a transaction, whatever call was its last',
     }
     await apply(cluster, namespace, ...created);
     await remove(cluster, namespace, ...deleted);
-    await until('every agent hangs', 60_000, async () => {
+    await until('every agent hangs', async () => {
       const left = (await Promise.all(pods.map(faultsOf))).flat();
       return left.length === 0 ? true : undefined;
     });
@@ -100,8 +100,8 @@ describe('an agent that is killed in a transaction, whatever call was its last',
 
   const mended = async (created: readonly Rule[], deleted: readonly Rule[]): Promise<void> => {
     await waitForPods(cluster, namespace, PURPOSE, CALLS.length);
-    await waitGone(cluster, namespace, deleted, 120_000);
-    await waitInSync(cluster, namespace, created, 120_000);
+    await waitGone(cluster, namespace, deleted);
+    await waitInSync(cluster, namespace, created);
     await holdExactly(created);
   };
 
@@ -117,7 +117,7 @@ describe('an agent that is killed in a transaction, whatever call was its last',
     async (when) => {
       const { pods, created, deleted } = await hang(when);
       await cluster.kubectl(['delete', 'pod', ...pods, '-n', namespace, '--wait=false']);
-      await until('the pods gone', 120_000, async () =>
+      await until('the pods gone', async () =>
         (await podNames()).some((name) => pods.includes(name)) ? undefined : true,
       );
       await measured(`pods deleted ${when} a call, until mended`, () => mended(created, deleted));

@@ -46,12 +46,12 @@ describe('an agent at its memory limit', async () => {
     const uid = (await getPod(cluster, namespace, pod)).metadata.uid;
     await tightenLimit();
     await apply(cluster, namespace, ...rules);
-    await until('the agent killed', 120_000, async () => {
+    await until('the agent killed', async () => {
       const status = agentStatus(await getPod(cluster, namespace, pod));
       return status?.lastState.terminated?.reason === 'OOMKilled' ? true : undefined;
     });
     await measured(`agent killed at its memory limit, until ${RULES} rules are in sync`, () =>
-      waitInSync(cluster, namespace, rules, 120_000),
+      waitInSync(cluster, namespace, rules),
     );
     expect(await countRules(cluster, namespace, pod)).toBe(RULES);
     const after = await getPod(cluster, namespace, pod);

@@ -29,7 +29,7 @@ describe("the seed's CNF with two replicas", async () => {
         { wait: false },
       );
       await applyManifest(cluster, namespace, 'seed-rules.yaml');
-      await waitInSync(cluster, namespace, seedRules, 120_000);
+      await waitInSync(cluster, namespace, seedRules);
     });
     pods = (await observePods(cluster, namespace, PURPOSE)).map(({ name }) => name);
   });
@@ -81,7 +81,7 @@ describe("the seed's CNF with two replicas", async () => {
     const before = await getPod(cluster, namespace, pod);
     await cluster.killContainer({ namespace, pod, container: CNF }, 'SIGKILL');
     await measured('CNF killed in its pod, until its file holds all rules again', async () => {
-      await until(`${pod} healed`, 180_000, async () => {
+      await until(`${pod} healed`, async () => {
         const { status } = await getPod(cluster, namespace, pod);
         const isRestarted = status.containerStatuses?.[0]?.restartCount === 1;
         return isRestarted && (await holdsAll(pod)) ? true : undefined;

@@ -51,7 +51,7 @@ describe('deletion on CNFs whose firewall takes two seconds to reload', async ()
     await waitForRules(
       cluster,
       namespace,
-      { what: `blocked by ${first?.name}`, timeoutMs: 30_000 },
+      { what: `blocked by ${first?.name}` },
       ([seen]) =>
         JSON.stringify(seen?.status ?? {}).includes(first?.name ?? '?') &&
         !JSON.stringify(seen?.status ?? {}).includes(second?.name ?? '?'),

@@ -17,7 +17,7 @@ describe('the examples', async () => {
     const { stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', FOLDER]);
     expect(stderr).toBe('');
     const named = ['sdewan', '-l', 'sdewanPurpose=cnf-1', '-n', namespace];
-    const ready = ['wait', '--for=condition=Ready', '--timeout=60s', ...named];
+    const ready = ['wait', '--for=condition=Ready', '--timeout=500s', ...named];
     const { stdout } = await cluster.kubectl(ready);
     expect(stdout.match(/condition met$/gm)).toHaveLength(6);
   });

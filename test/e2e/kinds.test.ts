@@ -49,7 +49,7 @@ describe('every kind on two replicas', async () => {
   const shown = async (which: 1 | 2): Promise<void> => {
     const expected = Object.fromEntries(samples.map(({ kind, shows }) => [kind, shows[which]]));
     for (const pod of pods)
-      await expect.poll(() => valuesIn(pod), { timeout: 60_000, interval: 500 }).toEqual(expected);
+      await expect.poll(() => valuesIn(pod), { timeout: 300_000, interval: 500 }).toEqual(expected);
   };
 
   /** Of the two certificates, which is there. */
@@ -62,7 +62,7 @@ describe('every kind on two replicas', async () => {
   const certificates = async (...expected: string[]): Promise<void> => {
     for (const pod of pods)
       await expect
-        .poll(() => certificatesIn(pod), { timeout: 60_000, interval: 500 })
+        .poll(() => certificatesIn(pod), { timeout: 300_000, interval: 500 })
         .toEqual(expected);
   };
 
@@ -117,7 +117,7 @@ describe('every kind on two replicas', async () => {
     await remove(cluster, namespace, ...rules);
     await waitGone(cluster, namespace, rules);
     // What the generators made goes by the garbage collector.
-    await until('no rule left', 90_000, async () => {
+    await until('no rule left', async () => {
       const { stdout } = await cluster.kubectl(['get', 'sdewan', '-n', namespace, '-o', 'name']);
       const left = stdout
         .split('\n')
@@ -125,7 +125,7 @@ describe('every kind on two replicas', async () => {
       return left.length === 0 ? true : undefined;
     });
     for (const pod of pods)
-      await expect.poll(() => filesOf(pod), { timeout: 60_000, interval: 500 }).toEqual(atFirst);
+      await expect.poll(() => filesOf(pod), { timeout: 300_000, interval: 500 }).toEqual(atFirst);
     await certificates('', '');
   });
 

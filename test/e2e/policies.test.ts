@@ -75,7 +75,7 @@ describe('the installed policies', async () => {
     const status = JSON.stringify({ status: SILENT_STATUS });
     const pod = ['pod', SILENT, '-n', closed, '--subresource=status', '--type=merge'];
     await cluster.kubectl(['patch', ...pod, '-p', status]);
-    await cluster.kubectl(['wait', '-n', closed, '--for=create', ...KEPT, '--timeout=60s']);
+    await cluster.kubectl(['wait', '-n', closed, '--for=create', ...KEPT, '--timeout=500s']);
     for (const name of ['ending', 'held'])
       await cluster.kubectl(['delete', 'firewallzone', name, '-n', closed, '--wait=false']);
     await writeFile(tokens.coordinator, await kubeconfigOf(cluster, SYSTEM, COORDINATOR));
@@ -193,7 +193,7 @@ describe('the installed policies', async () => {
           await attempt('coordinator', change('10.0.0.3', 'theirs'));
           expect((await judged()).every((count) => count > 0)).toBe(true);
         },
-        { timeout: 60_000, interval: 200 },
+        { timeout: 300_000, interval: 200 },
       );
       const before = await judged();
       for (const [who, one] of [

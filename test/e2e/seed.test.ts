@@ -78,14 +78,14 @@ describe("the seed's rules on a CNF with two replicas", async () => {
       ]);
       return stdout;
     };
-    await expect.poll(summary, { timeout: 60_000 }).toBe('2/2 4/4');
+    await expect.poll(summary, { timeout: 300_000 }).toBe('2/2 4/4');
     const all = async () => {
       const get = ['get', 'cnfstatus', 'cnf-status', '-n', 'sdewan-system', '--ignore-not-found'];
       const path = 'jsonpath={range .status.information[*]}{.name} {.status}{"\\n"}{end}';
       const { stdout } = await cluster.kubectl([...get, '-o', path]);
       return stdout.split('\n').filter((line) => pods.some((pod) => line.startsWith(`${pod} [`)));
     };
-    await expect.poll(all, { timeout: 120_000 }).toHaveLength(2);
+    await expect.poll(all, { timeout: 300_000 }).toHaveLength(2);
   });
 
   /** Names of the Ready pods, and how many of them lack a rule at that moment. */
@@ -109,10 +109,14 @@ describe("the seed's rules on a CNF with two replicas", async () => {
     );
     const patch = JSON.stringify({ spec: { strategy, template } });
     await cluster.kubectl(['patch', '-n', namespace, 'deployment/cnf-1', '-p', patch]);
-    const rollout = cluster.kubectl(
-      ['rollout', 'status', '-n', namespace, 'deployment/cnf-1', '--timeout=90s'],
-      { timeoutMs: 95_000 },
-    );
+    const rollout = cluster.kubectl([
+      'rollout',
+      'status',
+      '-n',
+      namespace,
+      'deployment/cnf-1',
+      '--timeout=500s',
+    ]);
     const over = new AbortController();
     void rollout.finally(() => over.abort()).catch(() => undefined);
     const fewest: number[] = [];

@@ -28,7 +28,7 @@ const ACTIVE = { 'sdewan.akraino.org/active': 'true' };
 
 /** All are ready, one is active, and each agent has its distance in force. */
 const atRest = (namespace: string, pods: PodsSeen): Promise<SeenPod> =>
-  until('one of all is active, and each agent has confirmed its distance', 120_000, async () => {
+  until('one of all is active, and each agent has confirmed its distance', async () => {
     const [active, ...others] = pods.active();
     const { stage, distances = [] } = await seenFleet(cluster, namespace);
     const isPlaced =
@@ -73,9 +73,7 @@ it(
           '--force',
         ]);
       else await cluster.killContainer({ namespace, pod: name, container: 'sdewan' }, 'SIGKILL');
-      const { ms, by } = await until('another one is active', 60_000, async () =>
-        pods.takeoverMs(uid),
-      );
+      const { ms, by } = await until('another one is active', async () => pods.takeoverMs(uid));
       times.push(ms);
       // The one that was lost comes back, or another one in its place: nothing moves.
       expect((await atRest(namespace, pods)).uid).toBe(by.uid);
@@ -86,7 +84,7 @@ it(
     const silent = await atRest(namespace, pods);
     const stoppedAt = performance.now();
     const wake = await agentsDown(cluster, namespace, PURPOSE, [silent.name]);
-    const next = await until('another one is active while an agent is silent', 60_000, async () => {
+    const next = await until('another one is active while an agent is silent', async () => {
       const [active, ...others] = pods.active();
       return others.length === 0 && active?.uid !== silent.uid ? active : undefined;
     });

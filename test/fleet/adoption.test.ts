@@ -29,7 +29,7 @@ it('an adopted Deployment keeps its pods and their configuration, and rolls with
   const rules = trafficRules();
   await apply(cluster, namespace, ...rules);
   await applyPlain(cluster, { ...cnf, version: '1' });
-  await waitInSync(cluster, namespace, rules, 120_000);
+  await waitInSync(cluster, namespace, rules);
   await untilTraffic(cluster, namespace);
   const [pod, ...others] = await observePods(cluster, namespace, PURPOSE);
   if (!pod || others.length > 0) throw new Error('there is not one pod');
@@ -52,7 +52,7 @@ it('an adopted Deployment keeps its pods and their configuration, and rolls with
 
   await applyFleet(cluster, { ...cnf, version: '2' });
   await waitForFleet(cluster, namespace, 'the second set', serves(1, first.currentRevision));
-  await until('the adopted pod is gone', 60_000, async () => {
+  await until('the adopted pod is gone', async () => {
     const there = await observePods(cluster, namespace, PURPOSE);
     return there.some(({ uid }) => uid === pod.uid) ? undefined : true;
   });

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await apply(cluster, namespace, policyOn('late', 'ovn-net3'));
   await applyFleet(cluster, cnf);
   await waitForFleet(cluster, namespace, 'the first set', serves(1));
-}, 240_000);
+});
 
 const GATE = 'fleet.sdewan.akraino.org/handed-over';
 const labels = { sdewanPurpose: 'cnf-2' };
@@ -170,7 +170,7 @@ it('a weight that is no integer: an Event on the pod, and 0', async () => {
       `fleet.sdewan.akraino.org/weight${value}`,
     ]);
   await annotate('=heavy');
-  await until('an Event says so', 30_000, async () => {
+  await until('an Event says so', async () => {
     const of = ['get', 'events', '-n', namespace, '--field-selector', 'reason=WeightInvalid'];
     const { stdout } = await cluster.kubectl(of);
     return stdout.includes('must be a whole number') && stdout.includes('it is taken as 0')
@@ -184,7 +184,7 @@ describe('while a set is staged that waits for a rule', () => {
   beforeAll(async () => {
     await applyFleet(cluster, { ...cnf, version: 'waits', lateMs: -1 });
     await waitForFleet(cluster, namespace, 'it is staged', ({ stage }) => stage === 'Connected');
-  }, 120_000);
+  });
 
   it.each<[string, object, string, string]>([
     [
@@ -280,7 +280,7 @@ describe('told in Progressing, in the words of Kubernetes', () => {
       ({ stage }) => stage === 'Failed',
     );
     expect([failed.currentRevision, failed.readyReplicas]).toEqual([currentRevision, 1]);
-    await until('an Event says so', 60_000, async () =>
+    await until('an Event says so', async () =>
       words.test(await eventsOf(cluster, namespace, 'RollOutFailed')) ? true : undefined,
     );
     for (const { kind, metadata } of objects as { kind: string; metadata: { name: string } }[])

@@ -217,7 +217,7 @@ export const waitForFleet = async (
 ): Promise<SeenFleet> => {
   let last: SeenFleet = {};
   try {
-    return await until(what, 300_000, async () => {
+    return await until(what, async () => {
       last = await seenFleet(cluster, namespace);
       return holds(last) ? last : undefined;
     });
@@ -306,7 +306,7 @@ export const startTraffic = async (cluster: Cluster, namespace: string): Promise
 
 /** The Service answers 200, ten times in a row. */
 export const untilTraffic = async (cluster: Cluster, namespace: string): Promise<void> => {
-  await until('requests pass', 60_000, async () => {
+  await until('requests pass', async () => {
     const traffic = await startTraffic(cluster, namespace);
     await sleep(100);
     const { lost } = await traffic.stop();

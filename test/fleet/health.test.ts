@@ -49,7 +49,7 @@ it('an overdue pod is replaced, but not while fewer than half of the agents are 
 
   await wake();
   // Its status says so before the old one has ended.
-  await until('the pod that hangs is gone', 120_000, async () => {
+  await until('the pod that hangs is gone', async () => {
     const there = uids(await observePods(cluster, namespace, PURPOSE));
     return there.includes(hung.uid) ? undefined : true;
   });
@@ -96,7 +96,7 @@ it('kubectl drain of the node of a lone CNF with a PodDisruptionBudget in percen
   const [before] = await observePods(cluster, namespace, PURPOSE);
   if (!before) throw new Error('there is no pod');
   const path = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${PURPOSE}`;
-  await until('the budget computes', 30_000, async () => {
+  await until('the budget computes', async () => {
     const { status } = budgetSchema.parse(await cluster.api.find(path));
     return status?.expectedPods === 1 && status.desiredHealthy === 1 ? true : undefined;
   });
@@ -128,4 +128,4 @@ it('kubectl drain of the node of a lone CNF with a PodDisruptionBudget in percen
   expect(after?.uid).not.toBe(before.uid);
   expect(await nodeOf(namespace, after?.name ?? '')).not.toBe(node);
   expect(await eventsOf(cluster, namespace, 'SetRenewed')).toContain(node);
-}, 600_000);
+});

@@ -38,7 +38,7 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
   const namespace = await cluster.createNamespace('objects');
   const [at, cascade] = [
     ['-n', namespace],
-    ['--cascade=orphan', '--timeout=60s'],
+    ['--cascade=orphan', '--timeout=500s'],
   ];
   const address = { network: 'ovn-net1', addresses: ['192.168.1.1/24'] };
   await apply(
@@ -51,7 +51,7 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
   const { currentRevision } = await waitForFleet(cluster, namespace, 'it serves', serves(1));
   const [pod] = await observePods(cluster, namespace, PURPOSE);
   if (!pod) throw new Error('there is no pod');
-  await until('both say how it is', 30_000, async () => {
+  await until('both say how it is', async () => {
     const [set] = await listed(namespace, 'cnfsets');
     const [cnf] = await listed(namespace, 'cnfs');
     // A pod is in sync before it is ready, and what follows is written two seconds later.
@@ -100,7 +100,7 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
   await Promise.all(
     both.map(async ([kind, { name, uid }]) => {
       expect((await kubectl('delete', kind, name, ...at)).code).toBe(0);
-      await until(`the ${kind} is there again`, 30_000, async () => {
+      await until(`the ${kind} is there again`, async () => {
         const [again] = await listed(namespace, `${kind}s`);
         return again && again.metadata.uid !== uid && again.status ? true : undefined;
       });
@@ -109,7 +109,7 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
   expect(await observePods(cluster, namespace, PURPOSE)).toMatchObject([{ uid: pod.uid }]);
 
   expect((await kubectl('delete', 'cnfdeploy', PURPOSE, ...at, ...cascade)).code).toBe(0);
-  await until('no CNFSet and no CNF is left', 60_000, async () => {
+  await until('no CNFSet and no CNF is left', async () => {
     const left = [...(await listed(namespace, 'cnfs')), ...(await listed(namespace, 'cnfsets'))];
     return left.length === 0 ? true : undefined;
   });

@@ -41,7 +41,7 @@ export const rollFleet = async (cluster: Cluster, { selector, ...kind }: Roll): 
   const first = await waitForFleet(cluster, namespace, 'the first set', serves(replicas));
   await untilTraffic(cluster, namespace);
   // In sync comes first: the kubelet finds a pod ready by a probe.
-  await until('each of its pods is ready', 60_000, async () =>
+  await until('each of its pods is ready', async () =>
     pods.ready().length === replicas ? true : undefined,
   );
   const before = await observePods(cluster, namespace, PURPOSE);
@@ -51,7 +51,7 @@ export const rollFleet = async (cluster: Cluster, { selector, ...kind }: Roll): 
   await applyFleet(cluster, { ...cnf, version: '2' }, selector);
   const isNext = serves(replicas, first.currentRevision);
   await waitForFleet(cluster, namespace, 'the second set', isNext);
-  await until('the old pods are gone', 60_000, async () => {
+  await until('the old pods are gone', async () => {
     const there = new Set((await observePods(cluster, namespace, PURPOSE)).map(({ uid }) => uid));
     return before.some(({ uid }) => there.has(uid)) ? undefined : true;
   });
@@ -70,14 +70,14 @@ export const rollPlain = async (cluster: Cluster, replicas: number): Promise<num
   const rules = trafficRules();
   await apply(cluster, namespace, ...rules);
   await applyPlain(cluster, { ...cnf, version: '1' });
-  await waitInSync(cluster, namespace, rules, 120_000);
+  await waitInSync(cluster, namespace, rules);
   await untilTraffic(cluster, namespace);
 
   const traffic = await startTraffic(cluster, namespace);
   await applyPlain(cluster, { ...cnf, version: '2' });
-  const timeout = ['--timeout=120s', `deployment/${PURPOSE}`];
-  await cluster.kubectl(['rollout', 'status', '-n', namespace, ...timeout], { timeoutMs: 125_000 });
-  await waitInSync(cluster, namespace, rules, 120_000);
+  const timeout = ['--timeout=500s', `deployment/${PURPOSE}`];
+  await cluster.kubectl(['rollout', 'status', '-n', namespace, ...timeout]);
+  await waitInSync(cluster, namespace, rules);
   const { requests, lost } = await traffic.stop();
   console.log(`plain roll of ${replicas}: ${lost.length} of ${requests} requests lost`);
   return lost.length;

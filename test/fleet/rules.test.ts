@@ -42,7 +42,7 @@ it.concurrent('a set that never gets one rule goes away at the deadline, and the
     'the second set has failed',
     (seen) => conditionOf(seen, 'Degraded')?.status === 'True',
   );
-  await until('the new pods are gone', 60_000, async () =>
+  await until('the new pods are gone', async () =>
     (await uids(namespace)).join() === before.join() ? true : undefined,
   );
   const { requests, lost } = await traffic.stop();
@@ -52,7 +52,7 @@ it.concurrent('a set that never gets one rule goes away at the deadline, and the
   expect(failed.currentRevision).toBe(first.currentRevision);
   const named = /Mwan3Policy late: \w+ \(on cnf-1-/;
   expect(conditionOf(failed, 'Degraded')?.message).toMatch(named);
-  await until('an Event names pod and rule', 30_000, async () =>
+  await until('an Event names pod and rule', async () =>
     named.test(await eventsOf(cluster, namespace, 'RollOutFailed')) ? true : undefined,
   );
 
@@ -96,17 +96,17 @@ it.concurrent('a rule that is in force on neither set stops nothing, and is name
     'the second set',
     (seen) => isCurrent(seen) && seen.currentRevision !== first.currentRevision,
   );
-  await until('an Event names the rule', 30_000, async () =>
+  await until('an Event names the rule', async () =>
     (await eventsOf(cluster, namespace, 'HandedOver')).includes('Mwan3Policy never')
       ? true
       : undefined,
   );
 
   const at = ['-n', namespace];
-  await cluster.kubectl(['delete', 'cnfdeploy', PURPOSE, ...at, '--timeout=60s']);
+  await cluster.kubectl(['delete', 'cnfdeploy', PURPOSE, ...at, '--timeout=500s']);
   const made =
     'deployments,replicasets,pods,cnfsets.fleet.sdewan.akraino.org,cnfs.fleet.sdewan.akraino.org';
-  await until('all that was made of it is gone', 120_000, async () =>
+  await until('all that was made of it is gone', async () =>
     (await cluster.kubectl(['get', made, ...at, '-o', 'name'])).stdout === '' ? true : undefined,
   );
   const { stdout } = await cluster.kubectl(['get', 'mwan3policies', ...at, '-o', 'name']);

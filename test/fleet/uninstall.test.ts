@@ -26,12 +26,12 @@ const cluster = withOwnNamespaces(await connectCluster());
 /** The other files of this suite need it. */
 afterAll(async () => {
   const path = 'jsonpath={.items[*].metadata.deletionTimestamp}';
-  await until('no kind is being deleted', 120_000, async () =>
+  await until('no kind is being deleted', async () =>
     (await cluster.kubectl(['get', 'crd', '-o', path])).stdout.trim() === '' ? true : undefined,
   );
   await installProduct(cluster);
   await cluster.kubectl(['api-resources', '--cached=false']);
-}, 240_000);
+});
 
 const FOR_LONG = 600;
 const NOBODYS_IMAGE = 'nobody:has-it';
@@ -88,7 +88,7 @@ const inPassingStage = async (): Promise<Passing> => {
   const old = await observePods(cluster, namespace, PURPOSE);
   const { stages, onStage } = await watchFleet(cluster, namespace);
   await applyFleet(cluster, { ...cnf, version: '2', lateMs: LATE_MS });
-  const [name = ''] = await until('its pod is there', 60_000, async () => {
+  const [name = ''] = await until('its pod is there', async () => {
     const pods = await observePods(cluster, namespace, PURPOSE);
     const next = pods.filter(({ uid }) => !old.some((one) => one.uid === uid));
     return next.length > 0 ? next.map((pod) => pod.name) : undefined;
@@ -153,7 +153,5 @@ it('uninstalling in each stage leaves nothing of the product, and each pod as it
   console.log(`uninstalling: of ${counted.map(({ requests }) => requests).join(', ')} requests`);
   // Without rules they say 503.
   expect(counted.flatMap(({ lost }) => lost).filter((why) => !why.startsWith('503 '))).toEqual([]);
-  await cluster.kubectl(['delete', 'namespace', ...namespaces, '--timeout=90s'], {
-    timeoutMs: 95_000,
-  });
-}, 900_000);
+  await cluster.kubectl(['delete', 'namespace', ...namespaces, '--timeout=500s']);
+});

@@ -13,7 +13,7 @@ const ADDRESS = '192.168.1.1/24';
 const RULES = 20;
 
 const onlyPod = async (namespace: string, but?: string): Promise<string> =>
-  until('there is one pod', 60_000, async () => {
+  until('there is one pod', async () => {
     const names = (await observePods(cluster, namespace, PURPOSE)).map(({ name }) => name);
     const [name, ...others] = names.filter((one) => one !== but);
     return others.length === 0 ? name : undefined;
@@ -71,7 +71,7 @@ it('follows from the old set to the new one, after the new pod has every rule', 
 
   await applyFleet(cluster, { ...cnf, version: '2', spec: { bakeSeconds: 0 } });
   await waitForFleet(cluster, namespace, 'the second set', serves(1, first.currentRevision));
-  await until('the old pod is gone', 60_000, async () =>
+  await until('the old pod is gone', async () =>
     (await onlyPod(namespace)) === next ? true : undefined,
   );
   const last = await journalOf(cluster, namespace, next);

@@ -144,7 +144,7 @@ describe('a real API server', () => {
   beforeAll(async () => {
     cluster = await startCluster({ backend: 'process' });
     await kubectl('apply', '-k', inTree('deploy'));
-    await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s');
+    await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=500s');
   });
   afterAll(() => cluster.stop());
 

@@ -9,7 +9,7 @@ import { startOpenwrt, type TestOpenwrt } from '../contract/agent/support/openwr
 import { applyCrds } from './support/crds.ts';
 
 /** The machine may be busy with other tests. */
-const SOON = { timeout: 15_000 };
+const SOON = { timeout: 300_000 };
 
 let cluster: Cluster;
 let namespace: string;

@@ -275,7 +275,7 @@ describe('the CRDs', () => {
   it('serve /scale with a selector where a resource says where its replicas stand', async () => {
     await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(crdOf(fleet)) });
     const crd = `crd/${fleet.plural}.${fleet.group}`;
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', crd]);
+    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=500s', crd]);
     const object = {
       apiVersion: `${fleet.group}/${fleet.version}`,
       kind: fleet.kind,

@@ -11,7 +11,7 @@ import { applyCrds } from './support/crds.ts';
 import { startOpenwrt, type TestOpenwrt } from '../contract/agent/support/openwrt.ts';
 
 /** The machine may be busy with other tests. */
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 300_000 };
 const ACCOUNT = 'cnf';
 
 let cluster: Cluster;

@@ -81,7 +81,7 @@ const create = (finalizers: string[] = []): Promise<Thing> =>
         metadata: { ...key, finalizers, labels: { keep: 'me' } },
         spec: { a: '1' },
       }),
-    { timeout: 10_000, interval: 200 },
+    { timeout: 300_000, interval: 200 },
   );
 const read = (): Promise<Thing> => client.get(things, key);
 const fence = <T extends KubeObject>(object: T): Fence<T> => ({ client, resource: things, object });

@@ -122,9 +122,9 @@ describe.skipIf(reason !== undefined)('a real node goes without a trace', () => 
     try {
       expect(await cli('status')).toContain(`started in ${folder}`);
       await cli('load-image', test.archive);
-      await cli('kubectl', 'wait', '--for=create', 'serviceaccount/default', '--timeout=30s');
+      await cli('kubectl', 'wait', '--for=create', 'serviceaccount/default', '--timeout=500s');
       await cli('kubectl', 'run', 'web', `--image=${test.name}`, '--', 'sleep', '600');
-      await cli('kubectl', 'wait', '--for=condition=Ready', 'pod/web', '--timeout=60s');
+      await cli('kubectl', 'wait', '--for=condition=Ready', 'pod/web', '--timeout=500s');
     } finally {
       expect(await cli('down')).toContain('is down');
     }

@@ -10,7 +10,7 @@ import { startAgent, type TestAgent } from './support/agent.ts';
 import { startCoordinator, type ListeningCoordinator } from './support/coordinator.ts';
 import { applyCrds } from './support/crds.ts';
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 300_000 };
 const isRoot = process.getuid?.() === 0;
 
 let cluster: Cluster;
@@ -28,7 +28,7 @@ beforeAll(async () => {
 const mount = (...args: string[]): unknown => execFileSync('mount', args, { stdio: 'pipe' });
 /** A file system does not turn read-only while a file of it is open for writing, and the agent may be writing one. */
 const remount = (mode: 'ro' | 'rw'): Promise<unknown> =>
-  vi.waitFor(() => mount('-o', `remount,${mode}`, folder), { timeout: 10_000, interval: 20 });
+  vi.waitFor(() => mount('-o', `remount,${mode}`, folder), { timeout: 300_000, interval: 20 });
 const fill = async (): Promise<void> => {
   try {
     await writeFile(join(folder, 'ballast'), Buffer.alloc(1_048_576));

@@ -91,7 +91,7 @@ describe('what agents answer to the CLI', async () => {
       cluster.kubectl(['annotate', '-n', namespace, `pod/${pod}`, `${PAUSED}${value}`]);
     const before = await file();
     await annotate('=true');
-    await until('the agent is paused', 60_000, async () => {
+    await until('the agent is paused', async () => {
       const { out } = await run('diff', pod, '-o', 'json');
       return podDiffViewSchema.parse(JSON.parse(out)).pods[0]?.paused || undefined;
     });
@@ -117,7 +117,7 @@ describe('what agents answer to the CLI', async () => {
       ],
     ]);
     await annotate('-');
-    await until('the drift is repaired', 60_000, async () =>
+    await until('the drift is repaired', async () =>
       (await run('diff', pod)).code === 0 ? true : undefined,
     );
     const ofOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
@@ -143,7 +143,7 @@ describe('what agents answer to the CLI', async () => {
         ],
       },
     });
-    await until('the policy is enforced', 60_000, async () =>
+    await until('the policy is enforced', async () =>
       (await world.isEnforced('web')) ? true : undefined,
     );
     const traced = (from: string, to: string) =>

@@ -16,7 +16,6 @@ import { e2eCluster } from '../e2e/cluster.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const GOLDEN = path.join(ROOT, 'test/golden/broken');
-const TIMEOUT_MS = 170_000;
 /** So long a status may tell of a moment that passes, as one in which the agent looks at OpenWRT anew. */
 const SETTLES_MS = 30_000;
 const UPDATES = process.env['UPDATE'] === '1';
@@ -112,7 +111,7 @@ describe('a broken thing is told so that it can be mended', async () => {
     await apply(cluster, namespace, lan);
     await waitInSync(cluster, namespace, [lan]);
     mkdirSync(GOLDEN, { recursive: true });
-  }, TIMEOUT_MS);
+  });
 
   const kubectl = async (...args: string[]): Promise<string> => {
     const { stdout, stderr } = await cluster.kubectl([...args, '-n', namespace], {
@@ -157,19 +156,16 @@ describe('a broken thing is told so that it can be mended', async () => {
     { answer, kept }: { answer: string; kept: string | undefined },
   ): Promise<{ printed: string; status: string; text: string }> => {
     let since: number | undefined;
-    return lookUntil(
-      { what: `${broken.cause}, and its Event`, timeoutMs: TIMEOUT_MS - 10_000, next },
-      async () => {
-        const seen = await ofKubectl(broken, answer);
-        if (!seen) return undefined;
-        since ??= performance.now();
-        const isLate = performance.now() - since > SETTLES_MS;
-        if (kept?.startsWith(seen.text) === false && !isLate) return undefined;
-        const status = await saidOf(broken);
-        const text = `${together(seen.text, steady(status, namespace))}\n`;
-        return text === kept || isLate ? { printed: seen.printed, status, text } : undefined;
-      },
-    );
+    return lookUntil({ what: `${broken.cause}, and its Event`, next }, async () => {
+      const seen = await ofKubectl(broken, answer);
+      if (!seen) return undefined;
+      since ??= performance.now();
+      const isLate = performance.now() - since > SETTLES_MS;
+      if (kept?.startsWith(seen.text) === false && !isLate) return undefined;
+      const status = await saidOf(broken);
+      const text = `${together(seen.text, steady(status, namespace))}\n`;
+      return text === kept || isLate ? { printed: seen.printed, status, text } : undefined;
+    });
   };
 
   it.concurrent.each(brokenThings.map((broken) => [broken.name, broken] as const))(
@@ -196,6 +192,5 @@ describe('a broken thing is told so that it can be mended', async () => {
       if (UPDATES) writeFileSync(file, text);
       expect(text).toBe(kept ?? text);
     },
-    TIMEOUT_MS,
   );
 });

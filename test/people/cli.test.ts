@@ -61,7 +61,7 @@ describe('the CLI', async () => {
       const { code, out } = await run('status', PURPOSE);
       return `${code} ${out}`;
     };
-    const soon = { timeout: 30_000 };
+    const soon = { timeout: 300_000 };
     await expect.poll(status, soon).toMatch(/^0 [^]*3\/3/);
     await apply(cluster, namespace, early);
     await expect.poll(status, soon).toMatch(/^1 [^]*WaitingForReference/);
@@ -90,7 +90,7 @@ describe('the CLI', async () => {
       const bound = ['--clusterrole=sdewan-viewer', `--serviceaccount=${namespace}:viewer`];
       await cluster.kubectl(['create', 'rolebinding', 'viewer', '-n', namespace, ...bound]);
       // The status of the CNF follows those of its rules.
-      const { code, view, said } = await until('both pods are counted', 30_000, async () => {
+      const { code, view, said } = await until('both pods are counted', async () => {
         const now = await as('viewer', 'status', '-o', 'json');
         const seen = statusViewSchema.parse(JSON.parse(now.out));
         return seen.cnfs[0]?.pods?.up === 2 ? { ...now, view: seen } : undefined;

@@ -5,7 +5,6 @@ import { holds, NOTHING_SCRAPED, readScrape, type Scrape } from '../judge/promet
 import { buildFiring, buildFiringWithin, type Firing, type FiringWithin } from './alarms.ts';
 import { buildPromlint, type Promlint } from './promlint.ts';
 
-const BUILD_TIMEOUT_MS = 900_000;
 const NOW = 1_800_000_000_000;
 const MINUTE_MS = 60_000;
 
@@ -16,7 +15,7 @@ beforeAll(async () => {
   firing = await buildFiring();
   firingWithin = await buildFiringWithin();
   promlint = await buildPromlint();
-}, BUILD_TIMEOUT_MS);
+});
 
 const cnf = 'namespace="edge",purpose="cnf-1"';
 const DAY_S = 86_400;

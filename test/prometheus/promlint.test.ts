@@ -12,11 +12,10 @@ import {
 } from '../../deploy/generate/metrics-page.ts';
 import { buildPromlint, type Promlint } from './promlint.ts';
 
-const BUILD_TIMEOUT_MS = 900_000;
 let promlint: Promlint;
 beforeAll(async () => {
   promlint = await buildPromlint();
-}, BUILD_TIMEOUT_MS);
+});
 
 const metricSchema = z.object({ name: z.string(), help: z.string(), type: z.string() });
 

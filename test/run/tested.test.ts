@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -60,6 +60,15 @@ describe('the state of a suite', () => {
     expect(digestOf(root, { ...inputs, settings: { testTimeout: 1 } })).not.toBe(
       digestOf(root, inputs),
     );
+  });
+
+  it('is the same in another folder', () => {
+    const settings = (folder: string) => ({ root: `${folder}/test/..` });
+    const before = digestOf(root, { ...inputs, settings: settings(root) });
+    const moved = `${root}-moved`;
+    renameSync(root, moved);
+    root = moved;
+    expect(digestOf(root, { ...inputs, settings: settings(root) })).toBe(before);
   });
 
   it('is the same whatever else changes: unit tests, what it leaves out, what people read', () => {

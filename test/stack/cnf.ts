@@ -113,8 +113,8 @@ export const createCnf = async (
 export const updateCnf = async (cluster: Cluster, cnf: Cnf): Promise<void> => {
   const { namespace, purpose, replicas } = cnf;
   await apply(cluster, namespace, await deployment(cnf));
-  const timeout = ['--timeout=90s', `deployment/${purpose}`];
-  await cluster.kubectl(['rollout', 'status', '-n', namespace, ...timeout], { timeoutMs: 100_000 });
+  const timeout = ['--timeout=500s', `deployment/${purpose}`];
+  await cluster.kubectl(['rollout', 'status', '-n', namespace, ...timeout]);
   await waitForPods(cluster, namespace, purpose, replicas);
 };
 

@@ -5,7 +5,6 @@ import { observePods, until } from './observe.ts';
 const SYSTEM = 'sdewan-system';
 /** As deploy/ has them. */
 const COORDINATORS = 2;
-const WAIT_MS = 120_000;
 
 export type Restore = () => Promise<void>;
 
@@ -20,7 +19,7 @@ export const coordinatorDown = async (cluster: Cluster): Promise<Restore> => {
       `--replicas=${replicas}`,
     ]);
   await scale(0);
-  await until('no coordinator pod', WAIT_MS, async () => {
+  await until('no coordinator pod', async () => {
     const { stdout } = await cluster.kubectl([
       'get',
       'pods',
@@ -63,17 +62,14 @@ export const webhooksDown = async (cluster: Cluster): Promise<Restore> => {
 };
 
 export const coordinatorReady = async (cluster: Cluster): Promise<void> => {
-  await cluster.kubectl(
-    [
-      'rollout',
-      'status',
-      '-n',
-      SYSTEM,
-      'deployment/sdewan-coordinator',
-      `--timeout=${WAIT_MS / 1000}s`,
-    ],
-    { timeoutMs: WAIT_MS + 5_000 },
-  );
+  await cluster.kubectl([
+    'rollout',
+    'status',
+    '-n',
+    SYSTEM,
+    'deployment/sdewan-coordinator',
+    '--timeout=500s',
+  ]);
 };
 
 /** The agents of these pods (default: all of the purpose) stand still: they neither watch, write nor report. */

@@ -9,7 +9,7 @@ export const installProduct = async (
 ): Promise<void> => {
   await cluster.kubectl(['apply', '-k', DEPLOY]);
   say('applied deploy/');
-  await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+  await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=500s']);
   await coordinatorReady(cluster);
   const published = '--for=jsonpath={.webhooks[0].clientConfig.caBundle}';
   for (const kind of ['mutating', 'validating'])
@@ -17,7 +17,7 @@ export const installProduct = async (
       'wait',
       `${kind}webhookconfiguration/sdewan-coordinator`,
       published,
-      '--timeout=30s',
+      '--timeout=500s',
     ]);
   say('the coordinator serves');
 };

@@ -136,16 +136,20 @@ export const readCnf = async (
   return new Map(packages);
 };
 
+/** Only what hangs is ended: a wait costs no time where what it waits for comes. */
+export const PATIENCE_MS = 600_000;
+
 export type UntilOptions = {
   what: string;
-  timeoutMs: number;
+  /** Absent: PATIENCE_MS. */
+  timeoutMs?: number;
   /** What to wait for between two looks. Absent: 200 ms. */
   next?: () => Promise<void>;
 };
 
 /** Looks until there is something other than undefined. @throws Error naming `what` after `timeoutMs`. */
 export const lookUntil = async <T>(
-  { what, timeoutMs, next = () => sleep(LOOK_EVERY_MS) }: UntilOptions,
+  { what, timeoutMs = PATIENCE_MS, next = () => sleep(LOOK_EVERY_MS) }: UntilOptions,
   look: () => Promise<T | undefined>,
 ): Promise<T> => {
   const deadline = Date.now() + timeoutMs;
@@ -157,8 +161,5 @@ export const lookUntil = async <T>(
   }
 };
 
-export const until = <T>(
-  what: string,
-  timeoutMs: number,
-  look: () => Promise<T | undefined>,
-): Promise<T> => lookUntil({ what, timeoutMs }, look);
+export const until = <T>(what: string, look: () => Promise<T | undefined>): Promise<T> =>
+  lookUntil({ what }, look);

@@ -5,15 +5,13 @@ import {
   lookUntil,
   observePods,
   observeRules,
+  PATIENCE_MS,
   ruleId,
   type ObservedPod,
   type ObservedRule,
 } from './observe.ts';
 import { idOf, type Rule } from './rules.ts';
 import { witness } from './witness.ts';
-
-/** Containers take longer to start than processes, and a node's daemons share the machine with them. */
-const patienceMs = ({ backend }: Cluster): number => (backend === 'process' ? 60_000 : 180_000);
 
 export const apply = async (
   cluster: Cluster,
@@ -23,7 +21,7 @@ export const apply = async (
   const list = { apiVersion: 'v1', kind: 'List', items: objects };
   await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], {
     stdin: JSON.stringify(list),
-    timeoutMs: patienceMs(cluster),
+    timeoutMs: PATIENCE_MS,
   });
 };
 
@@ -61,32 +59,22 @@ export const waitInSync = (
   cluster: Cluster,
   namespace: string,
   rules: readonly (Rule | string)[],
-  timeoutMs = patienceMs(cluster),
 ): Promise<ObservedRule[]> => {
   const wanted = rules.map((each) => (typeof each === 'string' ? each : idOf(each)));
-  return waitForRules(
-    cluster,
-    namespace,
-    { what: `${wanted.length} rules in sync`, timeoutMs },
-    (seen) => {
-      const inSync = new Set(seen.filter(({ status }) => status?.inSync === true).map(ruleId));
-      return wanted.every((id) => inSync.has(id));
-    },
-  );
+  return waitForRules(cluster, namespace, { what: `${wanted.length} rules in sync` }, (seen) => {
+    const inSync = new Set(seen.filter(({ status }) => status?.inSync === true).map(ruleId));
+    return wanted.every((id) => inSync.has(id));
+  });
 };
 
 export const waitGone = async (
   cluster: Cluster,
   namespace: string,
   rules: readonly Rule[],
-  timeoutMs = patienceMs(cluster),
 ): Promise<void> => {
   const ids = new Set(rules.map(idOf));
-  await waitForRules(
-    cluster,
-    namespace,
-    { what: `${[...ids].join(', ')} gone`, timeoutMs },
-    (seen) => seen.every((each) => !ids.has(ruleId(each))),
+  await waitForRules(cluster, namespace, { what: `${[...ids].join(', ')} gone` }, (seen) =>
+    seen.every((each) => !ids.has(ruleId(each))),
   );
 };
 
@@ -94,13 +82,13 @@ export const waitGone = async (
 export const waitForRules = async (
   cluster: Cluster,
   namespace: string,
-  { what, timeoutMs = patienceMs(cluster) }: { what: string; timeoutMs?: number },
+  { what }: { what: string },
   holds: (rules: ObservedRule[]) => boolean,
 ): Promise<ObservedRule[]> => {
   const next = await anythingNewIn(cluster, namespace);
   let last: ObservedRule[] = [];
   try {
-    return await lookUntil({ what, timeoutMs, next }, async () => {
+    return await lookUntil({ what, next }, async () => {
       last = await observeRules(cluster, namespace);
       return holds(last) ? last : undefined;
     });
@@ -119,7 +107,7 @@ export const waitForPods = async (
 ): Promise<ObservedPod[]> => {
   const what = `${count} ready pods of ${purpose}`;
   const next = await anythingNewIn(cluster, namespace);
-  return lookUntil({ what, timeoutMs: patienceMs(cluster), next }, async () => {
+  return lookUntil({ what, next }, async () => {
     const pods = await observePods(cluster, namespace, purpose);
     return pods.length === count && pods.every(({ ready, terminating }) => ready && !terminating)
       ? pods

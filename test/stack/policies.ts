@@ -5,8 +5,6 @@ import { until } from './observe.ts';
 import { apply } from './operator.ts';
 import { policyTableOf } from './simulator.ts';
 
-const PATIENCE_MS = 60_000;
-
 const enforcement = z.object({
   metadata: z.object({
     name: z.string(),
@@ -36,7 +34,7 @@ export type Enforcement = z.infer<typeof enforcement>;
 const list = z.object({ items: z.array(enforcement) });
 
 export const eventually = (what: string, holds: () => Promise<boolean>): Promise<true> =>
-  until(what, PATIENCE_MS, async () => ((await holds()) ? true : undefined));
+  until(what, async () => ((await holds()) ? true : undefined));
 
 /** `namespace`: of pods, policies and CNFs alike. */
 export const policiesIn = (cluster: Cluster, namespace: string) => {

@@ -93,7 +93,7 @@ const attacks: Record<string, Attack> = {
   },
 };
 
-describe('as large as the API server takes them', { timeout: 600_000 }, () => {
+describe('as large as the API server takes them', () => {
   it.each(Object.entries(attacks))('%s leave the coordinator small', async (what, attack) => {
     await world.stopCoordinator();
     // Admission of this installation looks at labelled namespaces only: all of them are there when the coordinator starts.

@@ -44,7 +44,7 @@ const createMany = (
 ): Promise<object[]> =>
   makeMany(count, (at) => world.client.create(resource, object(`rule-${at}`)));
 
-describe('rules with large annotations', { timeout: 900_000 }, () => {
+describe('rules with large annotations', () => {
   it('that are there already leave the coordinator small, and other namespaces alone', async () => {
     await world.stopCoordinator();
     // The policies of this installation look at labelled namespaces only.

@@ -31,11 +31,11 @@ describe('a CNF with twenty rules', async () => {
     await waitForRules(
       cluster,
       namespace,
-      { what: `all rules in sync on ${pods}`, timeoutMs: 150_000 },
+      { what: `all rules in sync on ${pods}` },
       (seen) => seen.length === RULES + 1 && seen.every(({ status }) => status?.inSync === true),
     );
     // The count of pods follows within two seconds, when nothing else has changed.
-    await until(`kubectl get sdewan shows ${count}`, 20_000, async () => {
+    await until(`kubectl get sdewan shows ${count}`, async () => {
       const { stdout } = await cluster.kubectl(['get', 'sdewan', '-n', namespace, '--no-headers']);
       const lines = stdout.trim().split('\n');
       return lines.every((line) => line.includes(count)) || undefined;
@@ -54,17 +54,17 @@ describe('a CNF with twenty rules', async () => {
     await waitForRulesOnAll(cluster, namespace, { pods: replicas, rules: RULES });
     await inSyncOn(replicas);
     await remove(cluster, namespace, ...removed);
-    await waitGone(cluster, namespace, removed, 120_000);
+    await waitGone(cluster, namespace, removed);
     await waitForRulesOnAll(cluster, namespace, { pods: replicas, rules: RULES - 1 });
     await apply(cluster, namespace, ...removed);
-    await waitInSync(cluster, namespace, removed, 120_000);
+    await waitInSync(cluster, namespace, removed);
   });
 
   it('scaled from two to ten', async () => {
     replicas = 10;
     await scale(cluster, namespace, PURPOSE, replicas);
     await measured('scaled from 2 to 10, until all ten hold the rules', () =>
-      waitForRulesOnAll(cluster, namespace, { pods: 10, rules: RULES, timeoutMs: 150_000 }),
+      waitForRulesOnAll(cluster, namespace, { pods: 10, rules: RULES }),
     );
   });
 
@@ -144,7 +144,7 @@ describe('a CNF with twenty rules', async () => {
   });
 
   const goneAway = (pod: string): Promise<true> =>
-    until(`${pod} gone`, 180_000, async () => {
+    until(`${pod} gone`, async () => {
       const pods = await observePods(cluster, namespace, PURPOSE);
       return pods.some(({ name }) => name === pod) ? undefined : true;
     });

@@ -30,7 +30,6 @@ export type Edge = {
   close: () => Promise<void>;
 };
 
-const PATIENCE_MS = 120_000;
 /** What is dropped would arrive at once. */
 const DROPPED_MS = 3_000;
 const MONITORED_S = 5;
@@ -59,7 +58,7 @@ export const createEdge = async (cluster: NodeCluster): Promise<Edge> => {
     ...openwrtCnf({ 'k8s.plugin.opnfv.org/nfn-network': NETWORKS }),
   );
   const addressOf = (pod: string): Promise<string> =>
-    until(`${pod} runs`, PATIENCE_MS, async () => {
+    until(`${pod} runs`, async () => {
       const { status } = await getPod(cluster, namespace, pod);
       return status.phase === 'Running' ? status.podIP : undefined;
     });

@@ -20,7 +20,7 @@ const because = whyNoDeviceImage();
 if (because !== undefined)
   console.warn(`cannot run: a real OpenWRT in a pod of a real node, since ${because}`);
 
-const SETTLES = { timeout: 60_000, interval: 500 };
+const SETTLES = { timeout: 300_000, interval: 500 };
 const POLICY = 'only-friends';
 
 const branch = z.object({

@@ -27,7 +27,6 @@ export type PodsBehindCnf = {
 export const IS_REAL = whyNoDeviceImage() === undefined;
 
 const IMAGE = 'integratedcloudnative/openwrt:dev';
-const PATIENCE_MS = 120_000;
 /** What is denied would arrive at once; what passes may take its time on a busy machine. */
 const DENIED_MS = 1_000;
 const PASSES_MS = 10_000;
@@ -81,7 +80,7 @@ export const createPodsBehindCnf = async (cluster: NodeCluster): Promise<PodsBeh
   }
   const cnf = { namespace: cnfNamespace, pod: await firstPod(cluster, cnfNamespace) };
   const addressOf = (namespace: string, pod: string): Promise<string> =>
-    until(`${pod} runs`, PATIENCE_MS, async () => {
+    until(`${pod} runs`, async () => {
       const { status } = await getPod(cluster, namespace, pod);
       return status.phase === 'Running' ? status.podIP : undefined;
     });

@@ -6,7 +6,7 @@ import { createPodsBehindCnf, IS_REAL, type PodsBehindCnf } from './pods-behind-
 
 /** One of every sort of peer, port and step. */
 const NUMBERS = new Set([2, 9, 11, 18, 19, 22, 28, 36, 49, 50]);
-const SETTLES = { timeout: 90_000, interval: 500 };
+const SETTLES = { timeout: 300_000, interval: 500 };
 
 const openwrt = IS_REAL ? 'a real OpenWRT' : 'a simulated OpenWRT';
 

@@ -117,11 +117,11 @@ describe('going back to ICN', async () => {
   it("gives new pods without an agent, and rules that ICN's CRDs and controller can have", async () => {
     await cluster.kubectl(['rollout', 'restart', '-n', namespace, `deployment/${PURPOSE}`]);
     const rolled = ['rollout', 'status', '-n', namespace, `deployment/${PURPOSE}`];
-    await cluster.kubectl([...rolled, '--timeout=90s'], { timeoutMs: 100_000 });
+    await cluster.kubectl([...rolled, '--timeout=500s']);
     await waitForPods(cluster, namespace, PURPOSE, 2);
     const containers = 'jsonpath={.items[*].spec.initContainers[*].name}';
     const ofCnf = ['get', 'pods', '-n', namespace, '-l', `sdewanPurpose=${PURPOSE}`];
-    await until('no pod has the agent', 60_000, async () =>
+    await until('no pod has the agent', async () =>
       (await cluster.kubectl([...ofCnf, '-o', containers])).stdout === '' ? true : undefined,
     );
 

@@ -33,7 +33,7 @@ describe('uninstalling', async () => {
     });
     await applyManifest(cluster, namespace, 'seed-rules.yaml');
     await waitInSync(cluster, namespace, seedRules);
-    await until('the policy is in force', 60_000, async () => {
+    await until('the policy is in force', async () => {
       const inSync = 'jsonpath={.items[*].status.inSync}';
       const { stdout } = await cluster.kubectl(['get', 'pe', '-n', namespace, '-o', inSync]);
       return stdout.includes('true') ? true : undefined;
@@ -47,7 +47,7 @@ describe('uninstalling', async () => {
   // The other files of this suite need it.
   afterAll(async () => {
     // What is applied while it is still being deleted is gone a moment later.
-    await until('no kind is being deleted', 300_000, async () =>
+    await until('no kind is being deleted', async () =>
       (await deletionTimes()).trim() === '' ? true : undefined,
     );
     await installProduct(cluster);
@@ -85,16 +85,20 @@ describe('uninstalling', async () => {
     expect(await names('rolebinding,configmap', '-n', namespace)).not.toContain('/sdewan');
     for (const { name } of before) expect(await seedRulesOn(name)).toEqual([]);
     expect(await observePods(cluster, namespace, PURPOSE)).toEqual(before);
-    await cluster.kubectl(['delete', 'namespace', namespace, '--timeout=60s'], {
-      timeoutMs: 65_000,
-    });
+    await cluster.kubectl(['delete', 'namespace', namespace, '--timeout=500s']);
   });
 
   it('with --force removes rules that nobody will ever confirm', async () => {
     const forgotten = await cluster.createNamespace('forgotten');
     const kinds = await crdList(cluster);
     await cluster.kubectl(['apply', '-f', '-'], { stdin: kinds });
-    await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+    await cluster.kubectl([
+      'wait',
+      '--for=condition=Established',
+      'crd',
+      '--all',
+      '--timeout=500s',
+    ]);
     const lan = zone('lan1', 'ovn-net1');
     const held = {
       ...lan,
@@ -106,8 +110,6 @@ describe('uninstalling', async () => {
     const { code, said } = await uninstall('--yes', '--force');
     expect([code, said]).toEqual([0, expect.stringContaining('done')]);
     expect(await names('crd')).not.toContain('sdewan');
-    await cluster.kubectl(['delete', 'namespace', forgotten, '--timeout=60s'], {
-      timeoutMs: 65_000,
-    });
+    await cluster.kubectl(['delete', 'namespace', forgotten, '--timeout=500s']);
   });
 });

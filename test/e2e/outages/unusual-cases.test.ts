@@ -42,7 +42,7 @@ describe.each(outages)('%s down', async (_name, outage) => {
   };
 
   const allHoldTheRules = (): Promise<true> =>
-    until('every pod with all rules', 60_000, async () => {
+    until('every pod with all rules', async () => {
       const pods = await observePods(cluster, namespace, PURPOSE);
       const configs = await Promise.all(
         pods.map(({ name }) => readCnf(cluster, { namespace, pod: name })),
@@ -73,7 +73,7 @@ describe.each(outages)('%s down', async (_name, outage) => {
     const restarts = await restartsOf(pod);
     await during(() => cluster.killContainer({ namespace, pod, container: 'sdewan' }, 'SIGKILL'));
     // The kubelet has to notice, then the agent: until then all looks well.
-    await until(`${pod} restarted`, 60_000, async () =>
+    await until(`${pod} restarted`, async () =>
       (await restartsOf(pod)) > restarts ? true : undefined,
     );
     await allHoldTheRules();
@@ -108,7 +108,7 @@ describe.each(outages)('%s down', async (_name, outage) => {
     await waitForRules(
       cluster,
       namespace,
-      { what: 'all rules gone', timeoutMs: 60_000 },
+      { what: 'all rules gone' },
       (rules) => rules.length === 0,
     );
     await expectOnAllPods(false);

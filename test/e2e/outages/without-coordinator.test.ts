@@ -24,7 +24,6 @@ import { e2eCluster } from '../cluster.ts';
 
 const PURPOSE = 'cnf-1';
 const REPLICAS = 2;
-const WAIT_MS = 60_000;
 const lan = zone('lan1', 'ovn-net1');
 const rules = [lan, rejectRule(0, 'lan1')];
 const later = rejectRule(1, 'lan1');
@@ -45,7 +44,7 @@ describe('without a coordinator, a CNF that was injected by hand', async () => {
     const pods = await observePods(cluster, namespace, PURPOSE);
     expect(pods).toHaveLength(REPLICAS);
     for (const { name } of pods)
-      await until(`the sections on ${name}`, WAIT_MS, async () => {
+      await until(`the sections on ${name}`, async () => {
         const config = await readCnf(cluster, { namespace, pod: name });
         const sections = JSON.stringify(config.get('firewall'));
         const has = (rule: Rule): boolean =>
@@ -108,7 +107,7 @@ describe('without a coordinator, a CNF that was injected by hand', async () => {
     await waitInSync(cluster, namespace, [...rules, later]);
     expect(await observePods(cluster, namespace, PURPOSE)).toEqual(before);
     expect(await kubectl('get', 'events')).not.toContain('AgentMissing');
-    const status = await until('CNFStatus counts both pods', WAIT_MS, async () => {
+    const status = await until('CNFStatus counts both pods', async () => {
       const said = JSON.stringify(await cluster.api.find(cnfStatusPath(namespace)));
       return said.includes(`"summary":"${REPLICAS}/${REPLICAS}"`) ? said : undefined;
     });
@@ -136,7 +135,7 @@ describe('without a coordinator, a CNF that was injected by hand', async () => {
     await writeFile(file, manifest);
     const back = await sdewan(cluster, 'uninject', '-f', file);
     await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], { stdin: back.out });
-    await until('pods of the plain manifest', WAIT_MS, async () => {
+    await until('pods of the plain manifest', async () => {
       const pods = await kubectl('get', 'pods', '-l', `sdewanPurpose=${PURPOSE}`, '-o', 'yaml');
       return pods.includes('without-webhook') ? undefined : true;
     });

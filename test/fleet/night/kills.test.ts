@@ -40,7 +40,6 @@ const LONG_BAKE_SECONDS = 45;
 const OUTAGE_MS = 10_000;
 /** That a set is Connected is told when it lasts. */
 const LATE_MS = 15_000;
-const ROLL_MS = 600_000;
 const TIMEOUT_MS = 1_200_000;
 
 type Rolled = {
@@ -107,7 +106,7 @@ const setUp = async (
     await applyFleet(cluster, { ...cnf, version });
     const isNext = serves(REPLICAS, rest.currentRevision);
     let last: SeenFleet = {};
-    await until('the next set serves', ROLL_MS, async () => {
+    await until('the next set serves', async () => {
       // The API server may be down.
       last = (await seenFleet(cluster, namespace).catch(() => undefined)) ?? last;
       return isNext(last) || last.stage === 'Failed' ? true : undefined;
@@ -155,7 +154,7 @@ const expectOneRoll = async (namespace: string, { went }: Rolled, rolls = 1): Pr
   const { stdout } = await cluster.kubectl(['get', 'rs', '-n', namespace, '-o', 'name']);
   expect(stdout.trim().split('\n')).toHaveLength(1 + rolls);
   // Events are written in the background.
-  const current = await until('each roll-out has its Event', 30_000, async () => {
+  const current = await until('each roll-out has its Event', async () => {
     const [, ...lines] = (await eventsOf(cluster, namespace, 'Current')).trim().split('\n');
     return lines.length > rolls ? lines : undefined;
   });
@@ -216,12 +215,12 @@ it(
         const [lost] = serving();
         if (!lost) throw new Error(`in ${stage} no pod of the serving set is ready`);
         await cluster.kubectl(['delete', 'pod', lost.name, '-n', namespace, '--wait=false']);
-        const back = await until(`it is replaced in ${stage}`, 120_000, async () =>
+        const back = await until(`it is replaced in ${stage}`, async () =>
           serving().find(({ uid }) => !before.has(uid)),
         );
         const { readinessGates } = await podAt(namespace, back.name);
         made.push(`${stage}: ${JSON.stringify(readinessGates)}`);
-        await until('another one leads', 60_000, async () =>
+        await until('another one leads', async () =>
           (await leadingTerm(cluster)).number > term.number ? true : undefined,
         );
         await signalCoordinator(cluster, term.pod, 'SIGKILL');
@@ -284,7 +283,7 @@ it(
       for (const pod of these) await bringInterface(cluster, at(pod), network);
     };
     const haveRule = (these: readonly { name: string }[], name: string): Promise<true> =>
-      until(`${these.length} pods have ${name}`, 120_000, async () => {
+      until(`${these.length} pods have ${name}`, async () => {
         const have = await Promise.all(these.map((pod) => hasPolicy(cluster, at(pod), name)));
         return have.length === REPLICAS && have.every(Boolean) ? true : undefined;
       });
@@ -306,7 +305,7 @@ it(
     const inEach = async (): Promise<void> => {
       await add('staged', 'ovn-net4');
       await haveRule(old, 'staged');
-      const next = await until('the new pods run', 120_000, async () => {
+      const next = await until('the new pods run', async () => {
         const running = await made();
         const areReady = await Promise.all(running.map((pod) => isRunning(namespace, pod.name)));
         return running.length === REPLICAS && areReady.every(Boolean) ? running : undefined;
@@ -323,7 +322,7 @@ it(
       const names = standby.map(({ name }) => name);
       const wake = await agentsDown(cluster, namespace, PURPOSE, names);
       await bring(next, 'net5');
-      await until('distances are swapped', 120_000, async () =>
+      await until('distances are swapped', async () =>
         ['Swapping', 'HandedOver'].includes(seen.stages.at(-1) ?? '') ? true : undefined,
       );
       await add('swapping', 'ovn-net6');
@@ -351,7 +350,7 @@ const podsOf = (namespace: string) => observePods(cluster, namespace, PURPOSE);
 
 /** As soon as it runs. */
 const killAgent = (namespace: string, pod: string): Promise<true> =>
-  until(`the agent of ${pod} is killed`, 30_000, () =>
+  until(`the agent of ${pod} is killed`, () =>
     cluster.killContainer({ namespace, pod, container: 'sdewan-agent' }, 'SIGKILL').then(
       () => true as const,
       () => undefined,

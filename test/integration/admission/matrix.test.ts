@@ -40,7 +40,7 @@ afterAll(() => world.close());
 
 /** `expect.poll` belongs to one test at a time, and these run at the same time. */
 const eventually = <T>(succeeds: () => Promise<T>): Promise<T> =>
-  vi.waitFor(succeeds, { timeout: 45_000, interval: 50 });
+  vi.waitFor(succeeds, { timeout: 300_000, interval: 50 });
 
 /** What became of each cell: `kind / check / operation`. */
 const cells = new Map<string, { allowed: boolean; denied: string }>();

@@ -136,94 +136,89 @@ const repeat = async (
   }
 };
 
-it(
-  'loses no report and denies no request while a CA takes the place of another',
-  { timeout: 180_000 },
-  async () => {
-    const pods = Array.from({ length: AGENTS }, (_, index) => `cnf-${index}`);
-    expect(await world.apply(pods.map(podOf))).toMatchObject({ code: 0 });
-    await Promise.all(pods.map(startAgent));
-    await eventually(() => publishedCa().catch(() => '')).not.toBe('');
-    const caFile = join(folder, 'ca.crt');
-    await writeFile(caFile, await publishedCa());
-    const tokenFiles = await Promise.all(pods.map(tokenFileOf));
+it('loses no report and denies no request while a CA takes the place of another', async () => {
+  const pods = Array.from({ length: AGENTS }, (_, index) => `cnf-${index}`);
+  expect(await world.apply(pods.map(podOf))).toMatchObject({ code: 0 });
+  await Promise.all(pods.map(startAgent));
+  await eventually(() => publishedCa().catch(() => '')).not.toBe('');
+  const caFile = join(folder, 'ca.crt');
+  await writeFile(caFile, await publishedCa());
+  const tokenFiles = await Promise.all(pods.map(tokenFileOf));
 
-    const stop = new AbortController();
-    const { signal } = stop;
-    const cas = new Set<string>();
-    const newTally = (): Tally => ({ done: 0, failures: [] });
-    const reports = pods.map(newTally);
-    const reviews = [newTally(), newTally()];
-    const all = [...reports, ...reviews];
-    const agents = pods.map((pod, index) => {
-      const tokenFile = tokenFiles[index] ?? '';
-      const client = createReportClient({
-        target: { url: new URL(world.url), serverName: undefined, others: () => 0 },
-        caFile,
-        tokenFile,
-        namespace,
-        pod,
-        clock: hasty,
-      });
-      const bootId = randomUUID();
-      let sequence = 0;
-      return () =>
-        client.post(
-          {
-            version: REPORT_VERSION,
-            clock: { startedAt: 1, sentAt: Date.now() },
-            doubt: '',
-            fleet: {},
-            bootId,
-            sequence: (sequence += 1),
-            page: 0,
-            pages: 1,
-            purpose: 'cnf-1',
-            openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-            unwatchedKinds: [],
-            rules: [],
-          },
-          AbortSignal.timeout(10_000),
-        );
+  const stop = new AbortController();
+  const { signal } = stop;
+  const cas = new Set<string>();
+  const newTally = (): Tally => ({ done: 0, failures: [] });
+  const reports = pods.map(newTally);
+  const reviews = [newTally(), newTally()];
+  const all = [...reports, ...reviews];
+  const agents = pods.map((pod, index) => {
+    const tokenFile = tokenFiles[index] ?? '';
+    const client = createReportClient({
+      target: { url: new URL(world.url), serverName: undefined, others: () => 0 },
+      caFile,
+      tokenFile,
+      namespace,
+      pod,
+      clock: hasty,
     });
-    const labels = { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' };
-    const zone = crOf(firewallZone, { namespace, name: 'lan', labels }, sampleOf(firewallZone));
-    const review = (): Promise<unknown> =>
-      world.client.create(firewallZone, zone, { dryRun: true });
+    const bootId = randomUUID();
+    let sequence = 0;
+    return () =>
+      client.post(
+        {
+          version: REPORT_VERSION,
+          clock: { startedAt: 1, sentAt: Date.now() },
+          doubt: '',
+          fleet: {},
+          bootId,
+          sequence: (sequence += 1),
+          page: 0,
+          pages: 1,
+          purpose: 'cnf-1',
+          openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+          unwatchedKinds: [],
+          rules: [],
+        },
+        AbortSignal.timeout(10_000),
+      );
+  });
+  const labels = { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' };
+  const zone = crOf(firewallZone, { namespace, name: 'lan', labels }, sampleOf(firewallZone));
+  const review = (): Promise<unknown> => world.client.create(firewallZone, zone, { dryRun: true });
 
-    const running = Promise.all([
-      followCa(caFile, cas, signal),
-      ...agents.map((once, index) => repeat(reports[index] ?? newTally(), once, signal)),
-      ...reviews.map((tally) => repeat(tally, review, signal)),
-    ]);
-    const rounds = async (): Promise<void> => {
-      const before = all.map(({ done }) => done);
-      await eventually(() =>
-        Math.min(...all.map(({ done }, at) => done - (before[at] ?? 0))),
-      ).toBeGreaterThanOrEqual(ROUNDS);
-    };
-    const taken = () => world.log.flatMap(({ step }) => (typeof step === 'string' ? [step] : []));
-    const [first = ''] = splitBundle(await publishedCa());
-    try {
+  const running = Promise.all([
+    followCa(caFile, cas, signal),
+    ...agents.map((once, index) => repeat(reports[index] ?? newTally(), once, signal)),
+    ...reviews.map((tally) => repeat(tally, review, signal)),
+  ]);
+  const rounds = async (): Promise<void> => {
+    const before = all.map(({ done }) => done);
+    await eventually(() =>
+      Math.min(...all.map(({ done }, at) => done - (before[at] ?? 0))),
+    ).toBeGreaterThanOrEqual(ROUNDS);
+  };
+  const taken = () => world.log.flatMap(({ step }) => (typeof step === 'string' ? [step] : []));
+  const [first = ''] = splitBundle(await publishedCa());
+  try {
+    await rounds();
+    for (const [step, daysAgo] of Object.entries(STEPS)) {
+      await setClock(daysAgo);
+      await eventually(taken).toContain(step);
+      // What is announced and dropped comes to the agents' files by the coordinator and the kubelet.
+      const trusts = { 'announce-ca': 2, 'drop-old-ca': 1 }[step];
+      if (trusts !== undefined)
+        await eventually(async () => splitBundle(await readFile(caFile, 'utf8'))).toHaveLength(
+          trusts,
+        );
       await rounds();
-      for (const [step, daysAgo] of Object.entries(STEPS)) {
-        await setClock(daysAgo);
-        await eventually(taken).toContain(step);
-        // What is announced and dropped comes to the agents' files by the coordinator and the kubelet.
-        const trusts = { 'announce-ca': 2, 'drop-old-ca': 1 }[step];
-        if (trusts !== undefined)
-          await eventually(async () => splitBundle(await readFile(caFile, 'utf8'))).toHaveLength(
-            trusts,
-          );
-        await rounds();
-      }
-    } finally {
-      stop.abort();
-      await running;
     }
-    expect(await readFile(caFile, 'utf8')).not.toContain(first);
-    expect(all.flatMap(({ failures }) => failures)).toEqual([]);
-    expect(cas.size).toBe(2);
-    expect(taken()).toEqual(expect.arrayContaining(['bootstrap', ...Object.keys(STEPS)]));
-  },
-);
+  } finally {
+    stop.abort();
+    await running;
+  }
+  expect(await readFile(caFile, 'utf8')).not.toContain(first);
+  expect(all.flatMap(({ failures }) => failures)).toEqual([]);
+  expect(cas.size).toBe(2);
+  expect(taken()).toEqual(expect.arrayContaining(['bootstrap', ...Object.keys(STEPS)]));
+});

@@ -63,7 +63,7 @@ export type World = {
 
 /** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
 export const eventually = <T>(read: () => T) => {
-  return expect.poll(read, { timeout: 45_000, interval: 50 });
+  return expect.poll(read, { timeout: 300_000, interval: 50 });
 };
 
 /** A webhook that fails open is not asked any more, without a word, when the machine of the tests is slower than its second or two. */

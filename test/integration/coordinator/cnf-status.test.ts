@@ -9,7 +9,7 @@ import { createWorld, type World } from './world.ts';
 
 /** Up to five seconds lie between two writes. */
 const eventually = <T>(read: () => T) => {
-  return expect.poll(read, { timeout: 60_000, interval: 100 });
+  return expect.poll(read, { timeout: 300_000, interval: 100 });
 };
 
 let world: World;

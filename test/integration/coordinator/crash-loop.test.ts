@@ -82,4 +82,4 @@ it('an agent that is dead is found out, and one that lives never was', async () 
   expect(Math.max(...longest)).toBeLessThan(silentAfterMs);
   expect(longest.length).toBeGreaterThan(1);
   expect(new Set(said)).toEqual(new Set([true]));
-}, 180_000);
+});

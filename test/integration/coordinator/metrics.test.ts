@@ -116,7 +116,7 @@ beforeAll(async () => {
   });
   cleanUp.push(world.close);
   // From then on every kind is served, so that it can be watched from here, too.
-  await until('the coordinator is ready', 60_000, async () => {
+  await until('the coordinator is ready', async () => {
     const { ok } = await fetch(`${world.coordinator.httpUrl}/readyz`);
     return ok ? true : undefined;
   });
@@ -346,12 +346,12 @@ it('a missing coordinator is an alarm of its own', async () => {
   await world.startCoordinator();
   await ends('SdewanCoordinatorAbsent');
   // It leads ten seconds after it has first seen the Lease of the one that was killed, and then lists all pods.
-  const live = await until('pods are counted', 120_000, async () => {
+  const live = await until('pods are counted', async () => {
     const count = await value('pods', { state: 'live' });
     return count === 0 ? undefined : count;
   });
   expect(live).toBe(1);
-}, 180_000);
+});
 
 it('a certificate that ends within three days and a clouds.yaml that is not there are alarms, one of a month and none are not', async () => {
   const { cluster, home } = world;
@@ -377,7 +377,7 @@ it('a certificate that ends within three days and a clouds.yaml that is not ther
   await world.startCoordinator(own);
   await ends('SdewanCertificateEnds');
   await ends('SdewanNeutronFailing');
-}, 180_000);
+});
 
 it('every alarm about the coordinator has fired and cleared', () => {
   const all = alerts().filter(({ expr }) => expr.includes('sdewan_coordinator'));

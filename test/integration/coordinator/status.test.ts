@@ -180,7 +180,7 @@ describe('what an agent cannot do', () => {
     const selection = ['-n', world.namespace, '-l', 'sdewanPurpose=stalled'];
     // kubectl keeps what it knows of the server; asking anew makes it find categories of kinds that are new.
     await world.cluster.kubectl(['api-resources', '--cached=false']);
-    const wait = ['wait', '--for=condition=Ready', '--timeout=60s', 'sdewan', ...selection];
+    const wait = ['wait', '--for=condition=Ready', '--timeout=500s', 'sdewan', ...selection];
     await expect(world.cluster.kubectl(wait)).resolves.toMatchObject({
       stdout: expect.stringContaining('condition met'),
     });

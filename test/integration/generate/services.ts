@@ -198,5 +198,5 @@ export const servicesSuite = (worldNow: () => World): void => {
         .map(({ metadata, spec }) => [metadata.uid, metadata.labels, spec]),
     );
     expect(left.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined, undefined]);
-  }, 180_000);
+  });
 };

@@ -51,7 +51,7 @@ beforeAll(async () => {
   await cluster.kubectl(['-n', namespace, 'apply', '-f', '-'], {
     stdin: JSON.stringify(deployment),
   });
-  await cluster.kubectl(['-n', namespace, 'rollout', 'status', 'deployment/web', '--timeout=20s']);
+  await cluster.kubectl(['-n', namespace, 'rollout', 'status', 'deployment/web', '--timeout=500s']);
 });
 
 const listPods = async (): Promise<PodList['items']> => {
@@ -102,6 +102,6 @@ describe('a Deployment, scaled with kubectl', () => {
 
   it('ends pods when scaled down', async () => {
     await cluster.kubectl(['-n', namespace, 'scale', 'deployment/web', '--replicas=1']);
-    await expect.poll(async () => (await listPods()).length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await listPods()).length, { timeout: 300_000 }).toBe(1);
   });
 });

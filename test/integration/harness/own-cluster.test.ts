@@ -80,7 +80,7 @@ let one: Owner;
 let two: Owner;
 beforeAll(async () => {
   [one, two] = await Promise.all([startOwner(), startOwner()]);
-}, TIMEOUT_MS);
+});
 afterAll(async () => {
   for (const { process } of [one, two]) process.kill('SIGKILL');
   await Promise.all([one, two].map(async (owner) => await untilGone(owner)));
@@ -120,7 +120,7 @@ describe('a cluster', () => {
     await expect.poll(() => apiServerOf(one)).not.toEqual(killed);
     await expect.poll(version).toBe(0);
     expect(isReady(await bench.pod('pod'))).toBe(true);
-    await bench.kubectl('delete', 'pod', 'pod', '--timeout=20s');
+    await bench.kubectl('delete', 'pod', 'pod', '--timeout=500s');
     await runPod(bench);
   });
 
@@ -152,7 +152,7 @@ describe('an existing cluster', () => {
         expect(bench.cluster.reason).toContain('the existing cluster of KUBECONFIG');
         expect(bench.cluster.kubeconfig).toBe(existing.env['KUBECONFIG']);
         await runPod(bench);
-        await bench.kubectl('delete', 'pod', 'pod', '--timeout=20s');
+        await bench.kubectl('delete', 'pod', 'pod', '--timeout=500s');
 
         guest.process.kill('SIGTERM');
         await untilGone(guest);

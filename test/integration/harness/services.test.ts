@@ -71,10 +71,10 @@ describe('a Service', () => {
     expect(pods.toSorted()).toEqual(['web-1', 'web-2']);
     expect([await ask(each[0]), await ask(each[1])]).toEqual(pods);
 
-    await bench.kubectl('delete', 'pod', 'web-1', '--timeout=20s');
+    await bench.kubectl('delete', 'pod', 'web-1', '--timeout=500s');
     expect([await ask(), await ask()]).toEqual(['web-2', 'web-2']);
     expect([await ask(each[0]), await ask(each[1])].sort()).toEqual(['', 'web-2']);
-    await bench.kubectl('delete', 'pod', 'web-2', '--timeout=20s');
+    await bench.kubectl('delete', 'pod', 'web-2', '--timeout=500s');
     expect(await ask()).toBe('');
   });
 });

@@ -55,7 +55,7 @@ export const waitReady = async (
     namespace,
     'wait',
     '--for=condition=Ready',
-    '--timeout=30s',
+    '--timeout=500s',
     ...pods,
   ]);
 };
@@ -66,12 +66,12 @@ export const get = async <T>({ cluster, namespace }: Scope, ...what: string[]): 
   return object;
 };
 
-/** Polls until `read` gives what `isWanted`. @throws with the last value after 30 s. */
+/** Polls until `read` gives what `isWanted`. @throws with the last value after 300 s. */
 export const until = async <T>(
   read: () => Promise<T>,
   isWanted: (value: T) => boolean,
 ): Promise<T> => {
-  for (const deadline = Date.now() + 30_000; ; await sleep(100)) {
+  for (const deadline = Date.now() + 300_000; ; await sleep(100)) {
     const value = await read();
     if (isWanted(value)) return value;
     if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(value)}`);

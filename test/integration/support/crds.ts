@@ -5,6 +5,6 @@ import { crdList } from '../../stack/installation.ts';
 export const applyCrds = async (cluster: Cluster): Promise<void> => {
   const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
   await cluster.kubectl(apply, { stdin: await crdList(cluster) });
-  const wait = ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all'];
+  const wait = ['wait', '--for=condition=Established', '--timeout=500s', 'crd', '--all'];
   await cluster.kubectl(wait);
 };

@@ -11,7 +11,8 @@ import type { ClusterRecord } from './record.ts';
 import { run } from './run.ts';
 import type { Cluster } from './types.ts';
 
-const KUBECTL_TIMEOUT_MS = 60_000;
+/** Only what hangs is ended. */
+const KUBECTL_TIMEOUT_MS = 600_000;
 
 /** The variable that leads test workers and other child processes to the cluster. */
 export const CLUSTER_VARIABLE = 'KIND_TEST_HARNESS_CLUSTER';

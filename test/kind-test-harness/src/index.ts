@@ -1,5 +1,6 @@
 export { buildGoProgram, findCachedBuild, type GoProgram } from './go-build.ts';
 export { CLUSTER_VARIABLE } from './cluster.ts';
+export { prepareNodePrograms } from './node/programs.ts';
 export { whyNoNode } from './node/requirements.ts';
 export { installCommand, installPackages, mayInstall } from './packages.ts';
 export { isRunning } from './processes.ts';

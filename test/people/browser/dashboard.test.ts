@@ -11,7 +11,7 @@ import { personAt, type Person, type View } from './person.ts';
 import { createScene, MARKUP, PURPOSE, type Scene } from './scene.ts';
 
 /** What must become true by itself; a busy machine takes longer than people should have to wait. */
-const SOON = { timeout: 60_000, interval: 100 };
+const SOON = { timeout: 300_000, interval: 100 };
 const PICTURES = path.resolve(import.meta.dirname, '../../../docs/pictures');
 
 const WORDS = {
@@ -80,7 +80,7 @@ const takePictures = async (): Promise<void> => {
       await go('/');
       if ((await text()).includes('just started')) throw new Error('it is still young');
     },
-    { timeout: 120_000, interval: 5_000 },
+    { timeout: 300_000, interval: 5_000 },
   );
   for (const [name, view] of [
     ['cnf', { width: 1_100 }],

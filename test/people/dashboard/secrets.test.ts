@@ -128,13 +128,11 @@ describe('no secret', async () => {
     ];
     const deployment = [`deployment/${PURPOSE}`, '-n', namespace];
     await cluster.kubectl(['set', 'env', ...deployment, '-c', 'sdewan', ...environment]);
-    await cluster.kubectl(['rollout', 'status', ...deployment, '--timeout=90s'], {
-      timeoutMs: 100_000,
-    });
+    await cluster.kubectl(['rollout', 'status', ...deployment, '--timeout=500s']);
     const rules = [annotated, proposal, byKey, bySecret, byCertificate];
     await apply(cluster, namespace, ...rules);
     await waitInSync(cluster, namespace, rules);
-    pod = await until('one pod is left', 60_000, async () => {
+    pod = await until('one pod is left', async () => {
       const pods = await observePods(cluster, namespace, PURPOSE);
       return pods.length === 1 ? pods[0]?.name : undefined;
     });

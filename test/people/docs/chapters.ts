@@ -80,7 +80,7 @@ const annotateCnf = async ({ kubectl }: Stage, name: string, value: string): Pro
   const patch = JSON.stringify({ spec: { template } });
   const deployment = ['-n', NAMESPACE, `deployment/${PURPOSE}`];
   await kubectl('patch', ...deployment, '-p', patch);
-  await kubectl('rollout', 'status', ...deployment, '--timeout=120s');
+  await kubectl('rollout', 'status', ...deployment, '--timeout=500s');
 };
 
 /** As one that was made before the product was there. */
@@ -116,7 +116,7 @@ const asCnfDeployment = async ({ cluster, kubectl }: Stage): Promise<void> => {
     spec,
   });
   const named = ['--for=jsonpath={.status.conditions[?(@.type=="Degraded")].reason}=NameTaken'];
-  await kubectl('wait', ...named, `cnfdeploy/${PURPOSE}`, '-n', NAMESPACE, '--timeout=60s');
+  await kubectl('wait', ...named, `cnfdeploy/${PURPOSE}`, '-n', NAMESPACE, '--timeout=500s');
 };
 
 const NETWORKS = 'k8s.plugin.opnfv.org/nfn-network';
@@ -132,7 +132,7 @@ const rollOutThatWaits = async ({ kubectl, onlyRules }: Stage): Promise<void> =>
   const named = ['-n', NAMESPACE, `cnfdeploy/${PURPOSE}`];
   await kubectl('patch', ...named, '--type=merge', '-p', patch);
   const waits = '--for=jsonpath={.status.stage}=Connected';
-  await kubectl('wait', ...named, waits, '--timeout=60s');
+  await kubectl('wait', ...named, waits, '--timeout=500s');
 };
 
 const ICN = 'icn';
@@ -371,8 +371,8 @@ export const CHAPTERS: readonly Chapter[] = [
     },
     after: async ({ kubectl }) => {
       await kubectl('delete', 'service', 'web', 'db', '-n', 'shop');
-      await kubectl('delete', 'cnfservice', 'api', 'nope', '-n', NAMESPACE, '--timeout=60s');
-      const made = ['firewalldnat,cnfnat', '--all', '-n', NAMESPACE, '--timeout=60s'];
+      await kubectl('delete', 'cnfservice', 'api', 'nope', '-n', NAMESPACE, '--timeout=500s');
+      const made = ['firewalldnat,cnfnat', '--all', '-n', NAMESPACE, '--timeout=500s'];
       await kubectl('wait', '--for=delete', ...made);
     },
   },

@@ -68,7 +68,7 @@ export const createStage = async (cluster: Cluster): Promise<Stage> => {
       const inOrder = names.sort(
         (a, b) => Number(a.startsWith('firewallzone')) - Number(b.startsWith('firewallzone')),
       );
-      for (const name of inOrder) await kubectl('delete', '-n', NAMESPACE, name, '--timeout=60s');
+      for (const name of inOrder) await kubectl('delete', '-n', NAMESPACE, name, '--timeout=500s');
       await apply(cluster, NAMESPACE, ...wanted);
       await waitInSync(cluster, NAMESPACE, rules);
     },
