@@ -1,4 +1,4 @@
-/** OpenWRT's time inside the simulator: the real one, a faster one, or one that stands still until a test moves it. */
+/** OpenWRT's time inside the simulator: the real one, or one that stands still until a test moves it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Clock = {
@@ -17,15 +17,14 @@ export type ManualClock = Clock & {
   step: (untilMs: number) => boolean;
 };
 
-/** `speed` 10 makes 300 s of OpenWRT's time pass in 30 s. */
-export const createClock = (speed = 1): Clock => ({
-  nowMs: () => performance.now() * speed,
+export const createClock = (): Clock => ({
+  nowMs: () => performance.now(),
   after: (ms, callback) => {
-    const timer = setTimeout(callback, ms / speed);
+    const timer = setTimeout(callback, ms);
     return () => clearTimeout(timer);
   },
   wait: async (ms, signal) => {
-    await sleep(ms / speed, undefined, signal ? { signal } : {});
+    await sleep(ms, undefined, signal ? { signal } : {});
   },
 });
 

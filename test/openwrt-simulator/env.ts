@@ -90,11 +90,6 @@ export const envSchema = z.object({
     .transform((list) => list.split(','))
     .pipe(z.array(z.enum(['ubus', 'icn'])))
     .describe("What answers over HTTP: rpcd's JSON-RPC, LuCI with ICN's REST, or both."),
-  SIMULATOR_KEEP_ALIVE_DELAY_MS: z.coerce
-    .number()
-    .nonnegative()
-    .default(0)
-    .describe('Delay of answers on kept-alive connections; measured: 23 to 44.'),
 });
 
 export type Env = z.infer<typeof envSchema>;

@@ -17,7 +17,6 @@ const optionsOf = (env: Env): SimulatorOptions => {
     writeMsPerKilobyte: env.SIMULATOR_WRITE_MS_PER_KILOBYTE,
     uciMsPerKilobyte: env.SIMULATOR_UCI_MS_PER_KILOBYTE,
     procdReloads: env.SIMULATOR_PROCD_RELOADS,
-    keepAliveDelayMs: env.SIMULATOR_KEEP_ALIVE_DELAY_MS,
     factory: {
       rootPassword: env.SIMULATOR_ROOT_PASSWORD,
       agent:

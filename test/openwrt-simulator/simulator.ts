@@ -30,8 +30,6 @@ export type SimulatorOptions = DeviceOptions & {
   httpPort?: number | null;
   /** HTTPS as well, with a PEM certificate and key. */
   https?: { port?: number; certificate: string; key: string };
-  /** Milliseconds of delay of each answer but the first on a connection; 0 when absent. Measured: 23 to 44. */
-  keepAliveDelayMs?: number;
 };
 
 export type Simulator = {
@@ -133,11 +131,7 @@ const openListeners = async (
   listeners: Listener[],
   routes: readonly Route[],
 ): Promise<void> => {
-  const common = {
-    host: options.host ?? '127.0.0.1',
-    routes,
-    keepAliveDelayMs: options.keepAliveDelayMs ?? 0,
-  };
+  const common = { host: options.host ?? '127.0.0.1', routes };
   if (options.httpPort !== null)
     listeners.push(await listen({ ...common, port: options.httpPort ?? 0 }));
   if (options.https)

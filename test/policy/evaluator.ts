@@ -1,6 +1,6 @@
 /**
  * What Kubernetes says of a packet: read from its documentation of NetworkPolicies, as directly as it goes. It judges the product, so it
- * imports nothing of it, and it stays one file without imports of its own but Node's: `worlds.test.ts` runs it with one operator changed.
+ * imports nothing of it.
  */
 import { BlockList } from 'node:net';
 

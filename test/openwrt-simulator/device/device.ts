@@ -43,9 +43,7 @@ export type DeviceOptions = {
    */
   rootDirectory?: string;
   factory?: Factory;
-  /** How fast OpenWRT's time passes; 1 when absent. */
-  speed?: number;
-  /** In place of that, a clock that the test moves. */
+  /** A clock that the test moves; real time when absent. */
   clock?: Clock;
   /** Milliseconds that a `fw4 reload` takes per named section; 0 when absent. Measured: 0.6. */
   reloadMsPerRule?: number;
@@ -102,7 +100,7 @@ export type Device = {
 };
 
 export const createDevice = (options: DeviceOptions, stateDirectory: string): Device => {
-  const clock = options.clock ?? createClock(options.speed);
+  const clock = options.clock ?? createClock();
   const journal = openJournal(options, stateDirectory);
   const root = createDeviceRoot(options.rootDirectory ?? `${stateDirectory}/root`);
   const store = new UciStore({

@@ -1,8 +1,7 @@
-/** uhttpd: HTTP and HTTPS in front of everything, with its limits and its slow kept-alive connections. */
+/** uhttpd: HTTP and HTTPS in front of everything, with its limits. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A POST body at /ubus of more bytes is answered by a parse error, and the connection is closed. */
 export const MAX_UBUS_BODY_BYTES = 65_536;
@@ -40,8 +39,6 @@ export type ListenOptions = {
   port: number;
   tls?: { certificate: string; key: string };
   routes: readonly Route[];
-  /** Added before each answer on a connection that has answered before: uhttpd's Nagle and the client's delayed ACK. */
-  keepAliveDelayMs: number;
 };
 
 export type Listener = {
@@ -52,10 +49,9 @@ export type Listener = {
 };
 
 export const listen = async (options: ListenOptions): Promise<Listener> => {
-  const answered = new WeakSet<Socket>();
   const sockets = new Set<Socket>();
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    void respond({ request, response, options, answered }).catch(() => request.socket.destroy());
+    void respond({ request, response, options }).catch(() => request.socket.destroy());
   };
   const server: Server = options.tls
     ? createTlsServer({ cert: options.tls.certificate, key: options.tls.key }, handle)
@@ -89,10 +85,9 @@ type Exchange = {
   request: IncomingMessage;
   response: ServerResponse;
   options: ListenOptions;
-  answered: WeakSet<Socket>;
 };
 
-const respond = async ({ request, response, options, answered }: Exchange): Promise<void> => {
+const respond = async ({ request, response, options }: Exchange): Promise<void> => {
   const url = new URL(request.url ?? '/', 'http://openwrt');
   const route = options.routes.find(({ matches }) => matches(url.pathname));
   const body = await readBody(request, route?.maxBodyBytes ?? MAX_UBUS_BODY_BYTES);
@@ -109,9 +104,6 @@ const respond = async ({ request, response, options, answered }: Exchange): Prom
     request.socket.resetAndDestroy();
     return;
   }
-  if (answered.has(request.socket) && options.keepAliveDelayMs > 0)
-    await sleep(options.keepAliveDelayMs);
-  answered.add(request.socket);
   send(request, response, { ...answer, close: body === undefined });
 };
 
