@@ -10,6 +10,10 @@ import {
 import type { Samples } from '../samples.ts';
 import * as uci from '../uci-table.ts';
 
+const anybody = remoteByKey('%any', 'c', 'p1');
+const NO_WORDS_OF_A_FILE =
+  'must not have control characters, quotes, backslashes, # or braces, a colon between blanks';
+
 export const samples: Samples = {
   kind: 'IpsecHost',
   ofIcn: [
@@ -110,66 +114,28 @@ export const samples: Samples = {
   accepted: {},
   refused: {
     'a shared key twice': {
-      spec: {
-        remote: '%any',
-        authentication_method: 'psk',
-        pre_shared_key: 'x',
-        pre_shared_key_from: { name: 'vpn', key: 'psk' },
-        crypto_proposal: ['p1'],
-        connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
-      },
+      spec: { ...anybody, pre_shared_key_from: { name: 'vpn', key: 'psk' } },
       server: 'psk needs either pre_shared_key or pre_shared_key_from',
     },
     'a shared key that would break out of its file': {
-      spec: {
-        remote: '%any',
-        authentication_method: 'psk',
-        pre_shared_key: 'x" : PSK "y',
-        crypto_proposal: ['p1'],
-        connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
-      },
+      spec: { ...anybody, pre_shared_key: 'x" : PSK "y' },
       server: 'must be 1 to 256 printable ASCII characters',
     },
     'an identity that has strongSwan read another file as secrets': {
-      spec: {
-        remote: '%any',
-        authentication_method: 'psk',
-        pre_shared_key: 'x',
-        crypto_proposal: ['p1'],
-        connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
-        local_identifier: 'include /etc/shadow',
-      },
-      server:
-        'must not have control characters, quotes, backslashes, # or braces, a colon between blanks',
+      spec: { ...anybody, local_identifier: 'include /etc/shadow' },
+      server: NO_WORDS_OF_A_FILE,
     },
     'an identity that ends with a secret of its own': {
-      spec: {
-        remote: '%any',
-        authentication_method: 'psk',
-        pre_shared_key: 'x',
-        crypto_proposal: ['p1'],
-        connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
-        remote_identifier: 'x : PSK known',
-      },
-      server:
-        'must not have control characters, quotes, backslashes, # or braces, a colon between blanks',
+      spec: { ...anybody, remote_identifier: 'x : PSK known' },
+      server: NO_WORDS_OF_A_FILE,
     },
     'a remote that is a colon': {
-      spec: {
-        remote: ':',
-        authentication_method: 'psk',
-        pre_shared_key: 'x',
-        crypto_proposal: ['p1'],
-        connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
-      },
+      spec: { ...anybody, remote: ':' },
       server: 'must be an address, a host name or %any',
     },
     'two connections of one name': {
       spec: {
-        remote: '%any',
-        authentication_method: 'psk',
-        pre_shared_key: 'x',
-        crypto_proposal: ['p1'],
+        ...anybody,
         connections: [
           { name: 'c', conn_type: 'tunnel', mode: 'start' },
           { name: 'c', conn_type: 'transport', mode: 'add' },
