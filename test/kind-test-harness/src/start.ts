@@ -6,7 +6,6 @@ import type { ClusterBackend } from './backend.ts';
 import { CLUSTER_VARIABLE, createCluster, imagesDirectory, logsDirectory } from './cluster.ts';
 import { createGuardedDirectory, type GuardedDirectory } from './guardian/start.ts';
 import { createImageStore } from './images.ts';
-import { kindBackend } from './kind/backend.ts';
 import { nodeBackend } from './node/backend.ts';
 import { processBackend } from './process-kubelet/backend.ts';
 import { CLUSTER_MARK } from './processes.ts';
@@ -20,7 +19,6 @@ const KEEP_LOGS_VARIABLE = 'KIND_TEST_HARNESS_KEEP_LOGS';
 const BACKENDS: Readonly<Record<Backend, ClusterBackend>> = {
   process: processBackend,
   node: nodeBackend,
-  kind: kindBackend,
 };
 
 /**

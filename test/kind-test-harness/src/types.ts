@@ -17,7 +17,7 @@ export type ImageProcess = {
   ports?: Readonly<Record<number, number>>;
 };
 
-export const BACKENDS = ['process', 'node', 'kind'] as const;
+export const BACKENDS = ['process', 'node'] as const;
 export type Backend = (typeof BACKENDS)[number];
 
 export type ClusterOptions = {
@@ -43,7 +43,7 @@ export type KubectlResult = { stdout: string; stderr: string; code: number };
 export type PodTarget = { namespace: string; pod: string };
 export type ContainerTarget = PodTarget & { container: string };
 
-/** What only a real node can do; absent on the process backend and on kind. */
+/** What only a real node can do; absent on the process backend. */
 export type RealNode = {
   /** An address of this machine that pods reach: a server that a test binds to it is there for agents and webhooks. */
   hostAddress: string;

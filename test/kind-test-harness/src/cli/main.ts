@@ -12,8 +12,6 @@ const USAGE = `usage: kind-test-harness COMMAND
 
   up            start a cluster and keep it up until Ctrl-C
     --backend ${BACKENDS.join('|')}    what runs the pods (default: process)
-    --images FILE      JSON: image name -> { command, env?, ports? }, for the process backend
-    --archive FILE     docker-archive to load into the node; can be given again
     --detach           return when it is up; end it with \`down\`
   down [ID]     end a cluster
   status        list the clusters of this user
@@ -48,8 +46,6 @@ const runUp = async (args: readonly string[]): Promise<number> => {
     args: [...args],
     options: {
       backend: { type: 'string', default: 'process' },
-      images: { type: 'string' },
-      archive: { type: 'string', multiple: true, default: [] },
       detach: { type: 'boolean', default: false },
     },
   });
@@ -57,7 +53,7 @@ const runUp = async (args: readonly string[]): Promise<number> => {
   if (!backend) throw new Error(`there is no backend ${values.backend}: ${BACKENDS.join(', ')}`);
   const others = args.filter((arg) => arg !== '--detach');
   if (values.detach) return await upDetached(['up', ...others]);
-  return await up({ backend, imagesFile: values.images, imageArchives: values.archive });
+  return await up(backend);
 };
 
 const runOnCluster = async (

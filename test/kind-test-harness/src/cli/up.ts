@@ -1,19 +1,11 @@
 /** `up`: a cluster for people, in this terminal or behind it. */
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 
 import { CLUSTER_VARIABLE } from '../cluster.ts';
 import { formatSeconds } from '../progress.ts';
 import { startCluster } from '../start.ts';
-import type { Backend, Cluster, ImageProcess } from '../types.ts';
-
-export type UpOptions = {
-  backend: Backend;
-  imagesFile?: string | undefined;
-  imageArchives: readonly string[];
-};
+import type { Backend, Cluster } from '../types.ts';
 
 /** Between the terminal's process and the one behind it. */
 type Message = { line: string } | { up: string } | { failed: string };
@@ -21,7 +13,7 @@ type Message = { line: string } | { up: string } | { failed: string };
 const MAIN_PROGRAM = join(import.meta.dirname, 'main.ts');
 
 /** Resolves when the cluster is down again. */
-export const up = async (options: UpOptions): Promise<number> => {
+export const up = async (backend: Backend): Promise<number> => {
   const startedAt = Date.now();
   const stopping = new AbortController();
   const ended = new Promise<void>((resolve) => {
@@ -35,11 +27,8 @@ export const up = async (options: UpOptions): Promise<number> => {
 
   let cluster: Cluster;
   try {
-    const images = options.imagesFile ? await readImages(options.imagesFile) : {};
     cluster = await startCluster({
-      backend: options.backend,
-      images,
-      imageArchives: options.imageArchives,
+      backend,
       onProgress: (line) => tell({ line }),
       signal: stopping.signal,
     });
@@ -100,17 +89,3 @@ const describe = (cluster: Cluster, ms: number): string =>
     `  export ${CLUSTER_VARIABLE}=${cluster.env[CLUSTER_VARIABLE]}`,
     '',
   ].join('\n');
-
-const imagesSchema = z.record(
-  z.string(),
-  z.strictObject({
-    command: z.array(z.string()).min(1),
-    env: z.record(z.string(), z.string()).default({}),
-    ports: z.record(z.coerce.number(), z.number()).default({}),
-    directories: z.array(z.string()).default([]),
-  }),
-);
-
-/** @throws when the file isn't of that shape. */
-const readImages = async (file: string): Promise<Record<string, ImageProcess>> =>
-  imagesSchema.parse(JSON.parse(await readFile(file, 'utf8')));
