@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
-import { observePods, until } from '../stack/observe.ts';
+import { until } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
 import {
   applyFleet,
@@ -26,7 +26,6 @@ beforeAll(async () => {
   await waitForFleet(cluster, namespace, 'the first set', serves(1));
 });
 
-const GATE = 'fleet.sdewan.akraino.org/handed-over';
 const labels = { sdewanPurpose: 'cnf-2' };
 const containers = [{ name: 'openwrt', image: 'openwrt:1' }];
 const template = { metadata: { labels }, spec: { containers } };
@@ -62,66 +61,6 @@ describe('refused when it is written', () => {
     expect(await refusalOf({})).toBe('accepted');
   });
 
-  it.each<[string, object, string, string]>([
-    [
-      'a template without the label sdewanPurpose',
-      {
-        template: { ...template, metadata: { labels: { app: 'a' } } },
-        selector: { matchLabels: { app: 'a' } },
-      },
-      'spec.template',
-      'metadata.labels must have sdewanPurpose, which names the purpose of the CNF',
-    ],
-    [
-      'a selector that does not match the template',
-      { selector: { matchLabels: { app: 'a' } } },
-      'spec.selector',
-      'matchLabels must name labels of spec.template.metadata.labels, with the same values',
-    ],
-    [
-      'a purpose that another CNF serves',
-      asPurpose(PURPOSE),
-      'spec.template.metadata.labels.sdewanPurpose',
-      `CNFDeployment ${PURPOSE} already serves purpose ${PURPOSE} in this namespace; give this CNF another value of label sdewanPurpose`,
-    ],
-    ['replicas beyond 4', { replicas: 5 }, 'spec.replicas', 'should be less than or equal to 4'],
-    ['replicas below 0', { replicas: -1 }, 'spec.replicas', 'should be greater than or equal to 0'],
-    ['a bake for ever', { bakeSeconds: 1e6 }, 'spec.bakeSeconds', 'less than or equal to 3600'],
-    [
-      'a deadline that is no duration',
-      { progressDeadline: 'soon' },
-      'spec.progressDeadline',
-      'should match',
-    ],
-    ['a hand-over that is none', { handOverTimeout: '20' }, 'spec.handOverTimeout', 'should match'],
-    [
-      'a create limit that is none',
-      { createTimeout: '10 min' },
-      'spec.createTimeout',
-      'should match',
-    ],
-    ['a health limit that is none', { healthTimeout: '-1s' }, 'spec.healthTimeout', 'should match'],
-    ['a surge of half a set', { surge: '50%' }, 'spec.surge', 'must be 100% or 1'],
-    [
-      'a readiness gate of ours',
-      {
-        template: { ...template, spec: { containers, readinessGates: [{ conditionType: GATE }] } },
-      },
-      'spec.template',
-      `spec.readinessGates must not have ${GATE}: the coordinator gives it to the pods that need it`,
-    ],
-    [
-      'a strategy that there is not',
-      { strategy: 'Canary' },
-      'spec.strategy',
-      '"RollingUpdate", "Recreate"',
-    ],
-  ])('%s', async (_, changes, where, right) => {
-    const said = await refusalOf(changes);
-    expect(said).toContain(where);
-    expect(said).toContain(right);
-  });
-
   it.each<[string, object, string]>([
     ['Deployment', { apiVersion: 'apps/v1', kind: 'Deployment' }, 'ConfigMap owner'],
     ['StatefulSet', { apiVersion: 'apps/v1', kind: 'StatefulSet' }, 'StatefulSet theirs'],
@@ -155,61 +94,6 @@ describe('refused when it is written', () => {
     const said = await refusal('patch', 'cnfdeploy', PURPOSE, ...patch);
     expect(said).toContain('status.distances[0].distance');
     expect(said).toContain('less than or equal to 8');
-  });
-});
-
-it('a weight that is no integer: an Event on the pod, and 0', async () => {
-  const [pod] = await observePods(cluster, namespace, PURPOSE);
-  const annotate = (value: string) =>
-    cluster.kubectl([
-      'annotate',
-      'pod',
-      pod?.name ?? '',
-      '-n',
-      namespace,
-      `fleet.sdewan.akraino.org/weight${value}`,
-    ]);
-  await annotate('=heavy');
-  await until('an Event says so', async () => {
-    const of = ['get', 'events', '-n', namespace, '--field-selector', 'reason=WeightInvalid'];
-    const { stdout } = await cluster.kubectl(of);
-    return stdout.includes('must be a whole number') && stdout.includes('it is taken as 0')
-      ? true
-      : undefined;
-  });
-  await annotate('-');
-});
-
-describe('while a set is staged that waits for a rule', () => {
-  beforeAll(async () => {
-    await applyFleet(cluster, { ...cnf, version: 'waits', lateMs: -1 });
-    await waitForFleet(cluster, namespace, 'it is staged', ({ stage }) => stage === 'Connected');
-  });
-
-  it.each<[string, object, string, string]>([
-    [
-      'its selector',
-      { selector: { matchLabels: labels }, template: { metadata: { labels } } },
-      'spec.selector',
-      'cannot change: make another CNFDeployment',
-    ],
-    [
-      'its strategy',
-      { strategy: 'Recreate' },
-      'spec.strategy',
-      'cannot change while a new set of pods is staged: wait for its end',
-    ],
-    [
-      'its surge',
-      { surge: 1 },
-      'spec.surge',
-      'cannot change while a new set of pods is staged: wait for its end',
-    ],
-  ])('%s cannot change', async (_, changes, where, right) => {
-    const patch = ['--type=merge', '-p', JSON.stringify({ spec: changes })];
-    const said = await refusal('patch', 'cnfdeploy', PURPOSE, ...patch, '--dry-run=server');
-    expect(said).toContain(where);
-    expect(said).toContain(right);
   });
 });
 

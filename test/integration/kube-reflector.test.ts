@@ -132,21 +132,6 @@ describe('a reflector on the real API server', () => {
     expect(versions(reflector.store.list())).toEqual(versions(items));
   });
 
-  it('loses an object that leaves the selection, and gets it back', async () => {
-    await create('a');
-    const reflector = start(admin);
-    const label = (purpose: string) => {
-      const body = { metadata: { labels: { sdewanPurpose: purpose } } };
-      return admin.patch(configMaps, { namespace, name: 'a' }, { patch: { type: 'merge', body } });
-    };
-    await until(() => reflector.store.size === 1);
-    await label('x');
-    await until(() => reflector.store.size === 0);
-    await label('cnf-1');
-    await until(() => reflector.store.size === 1);
-    expect(reflector.state.phase).toBe('Synced');
-  });
-
   it('puts all watches on one connection, and goes on when the server ends them', async () => {
     const { proxy, client } = await throughProxy();
     const askers = Array.from({ length: 40 }, () => counting(client));
@@ -186,54 +171,6 @@ describe('a reflector whose network fails', () => {
     const begin = proxy.sent;
     await until(() => proxy.sent > begin + 10);
     expect(proxy.accepted).toBe(1);
-  });
-
-  it('keeps its store while the server is away, says so, and catches up', async () => {
-    const { proxy, client } = await throughProxy();
-    await Promise.all([create('a'), create('b')]);
-    const reflector = start(client, { timings: { baseBackoffMs: 20, maxBackoffMs: 100 } });
-    await until(() => reflector.state.phase === 'Synced');
-    proxy.setAway(true);
-    await until(() => reflector.state.phase === 'Failing');
-    await Promise.all([remove('a'), create('c')]);
-    expect(versions(reflector.store.list()).map((text) => text[0])).toEqual(['a', 'b']);
-    proxy.setAway(false);
-    await until(() => reflector.state.phase === 'Synced' && reflector.store.byName(namespace, 'c'));
-    expect(versions(reflector.store.list()).map((text) => text[0])).toEqual(['b', 'c']);
-  });
-});
-
-describe('a reflector without rights', () => {
-  it('keeps what it knew while they are gone, says so, and recovers', async () => {
-    const k = (...args: string[]) => cluster.kubectl(['-n', namespace, ...args]);
-    const bind = () =>
-      k('create', 'rolebinding', 'r', '--role=r', `--serviceaccount=${namespace}:r`);
-    await k('create', 'serviceaccount', 'r');
-    await k('create', 'role', 'r', '--verb=get,list,watch', '--resource=configmaps');
-    await bind();
-    const { stdout: token } = await k('create', 'token', 'r');
-    const headers = async () => ({ authorization: `Bearer ${token.trim()}` });
-    const { cert: _cert, key: _key, ...tls } = await adminConfig.tls();
-    const client = createKubeClient({ config: { ...adminConfig, headers, tls: async () => tls } });
-    cleanUp.push(() => client.close());
-    await create('a');
-    const asker = counting(client);
-    const reflector = start(asker.client, {
-      timings: { serverTimeoutSeconds: [1, 1], baseBackoffMs: 50, maxBackoffMs: 200 },
-    });
-    await until(() => reflector.state.phase === 'Synced');
-    expect(reflector.store.size).toBe(1);
-
-    await k('delete', 'rolebinding', 'r');
-    await until(() => reflector.state.phase === 'Forbidden');
-    expect(reflector.state.message).toContain('cannot watch resource "configmaps"');
-    await remove('a');
-    const before = asker.asked();
-    await until(() => asker.asked() > before + 2);
-    expect(reflector.store.size).toBe(1);
-
-    await bind();
-    await until(() => reflector.state.phase === 'Synced' && reflector.store.size === 0);
   });
 });
 

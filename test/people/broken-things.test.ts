@@ -1,5 +1,5 @@
 /**
- * What kubectl and `sdewan status` say of thirty broken things (`test/people/broken-things.ts`), each done to the running product. What they printed is kept in
+ * What kubectl and `sdewan status` say of broken things (`test/people/broken-things.ts`), each done to the running product. What they printed is kept in
  * test/golden/broken; `UPDATE=1` writes it anew. On processes only: a real kubelet has words of its own.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Thirty things that people do wrong, or that break under them: how each is done to the running product, and what kubectl must say of it.
+ * Things that people do wrong, or that break under them: how each is done to the running product, and what kubectl must say of it.
  * `shows` prints what somebody looks at first; what it printed is kept in test/golden/broken.
  */
 import type { Cluster } from 'kind-test-harness';
@@ -148,11 +148,6 @@ export const brokenThings: readonly Broken[] = [
     cause: 'spec.target',
     cure: /ACCEPT/,
   }),
-  answered('bad-address', () => [fw('address', { src_ip: '10.0.0.300' })], {
-    names: 'spec.src_ip',
-    cause: 'spec.src_ip',
-    cure: /must be|should be/,
-  }),
   answered('unknown-zone', () => [fw('zone', { dest: 'lan9' })], {
     names: 'FirewallZone lan9',
     cause: 'spec.dest',
@@ -162,16 +157,6 @@ export const brokenThings: readonly Broken[] = [
     names: 'spec.network[0]: ovn-net9',
     cause: 'spec.network[0]',
     cure: /it has: .*ovn-net1/,
-  }),
-  answered('unknown-policy', () => [rule('Mwan3Rule', 'pol', { policy: 'nope', dest_ip: '' })], {
-    names: 'Mwan3Policy nope',
-    cause: 'spec.policy',
-    cure: /create it first/,
-  }),
-  answered('unknown-proposal', () => [site('prop', 'psk', 'vpn', ['nope'])], {
-    names: 'IpsecProposal nope',
-    cause: 'spec.crypto_proposal[0]',
-    cure: /create it first/,
   }),
   answered('wrong-label', () => [fw('label', { dest_port: '80' }, { sdewanPurpose: 'cnf1' })], {
     names: 'metadata.labels.sdewanPurpose',
@@ -277,18 +262,6 @@ export const brokenThings: readonly Broken[] = [
     reason: 'WaitingForSecret',
     before: (namespace) => [...mayReadSecrets(namespace, 'vpn', 'no-such-secret'), proposal],
     names: 'no-such-secret',
-    cause: 'spec.pre_shared_key_from',
-    cure: /Create the Secret/,
-  }),
-  stated(site('nokey', 'pks', 'vpn'), {
-    name: 'missing-key-of-a-secret',
-    reason: 'WaitingForSecret',
-    before: (namespace) => [
-      ...mayReadSecrets(namespace, 'vpn', 'no-such-secret'),
-      proposal,
-      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'vpn' }, stringData: { psk: 'x' } },
-    ],
-    names: 'pks',
     cause: 'spec.pre_shared_key_from',
     cure: /Create the Secret/,
   }),

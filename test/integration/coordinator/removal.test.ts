@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
-import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
+import { AGENTS_FINALIZER } from '#shared/names.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import {
   createPod,
@@ -76,21 +76,6 @@ describe('a rule that is being deleted', () => {
     await gone('away');
   });
 
-  it('that is blocked for long gets an Event that names the pod', async () => {
-    const a = await runningAgent('event-a', 'event');
-    const rule = await appliedRule('event', [a]);
-    await deleteRule(world, 'event');
-    await eventually(async () => {
-      await a.says([rule, 'Applied']);
-      const { stdout } = await world.cluster.kubectl(['get', 'events', '-n', world.namespace]);
-      return stdout;
-    }).toMatch(
-      /RemovalBlocked .*the agent has not reported that the rule is removed \(in force on 1 of 1 pods: event-a\)/,
-    );
-    await a.says([rule, 'Removed']);
-    await gone('event');
-  });
-
   it('goes at once when no pod is left, and leaves the finalizers of others', async () => {
     const others = 'example.com/other';
     await createRule(world, { name: 'alone', purpose: 'alone', finalizers: [others] });
@@ -104,25 +89,6 @@ describe('a rule that is being deleted', () => {
     ]);
     await updateRule(world, 'alone', { metadata: { finalizers: null } });
     await gone('alone');
-  });
-
-  it("loses ICN's finalizers with ours", async () => {
-    const finalizers = [...ICN_FINALIZERS];
-    await createRule(world, { name: 'adopted', purpose: 'adopted', finalizers });
-    expect(finalizers).toHaveLength(12);
-    await deleteRule(world, 'adopted');
-    await gone('adopted');
-  });
-
-  it('never gets our finalizer back', async () => {
-    const others = 'example.com/other';
-    await createRule(world, { name: 'late', purpose: null, finalizers: [others] });
-    await deleteRule(world, 'late');
-    await updateRule(world, 'late', { metadata: { labels: { sdewanPurpose: 'late' } } });
-    await eventually(() => statusOf(world, 'late')).toMatchObject({ state: 'Being delete' });
-    expect((await readRule(world, 'late'))?.metadata.finalizers).toEqual([others]);
-    await updateRule(world, 'late', { metadata: { finalizers: null } });
-    await gone('late');
   });
 });
 
@@ -144,16 +110,6 @@ describe('what blocks', () => {
     await gone('going');
   });
 
-  it('a pod without the agent does not, nor one whose agent has never started', async () => {
-    await createRunningPod(world, { name: 'none-a', purpose: 'none', agentServes: null });
-    const stuck = await createPod(world, { name: 'none-b', purpose: 'none' });
-    await setPodState(world, stuck, { ready: false, agent: 'waiting', phase: 'Pending' });
-    await createRule(world, { name: 'none', purpose: 'none' });
-    await eventually(() => statusOf(world, 'none')).toMatchObject({ pods: { summary: '0/2' } });
-    await deleteRule(world, 'none');
-    await gone('none');
-  });
-
   it('a pod whose agent has restarted does, until the new one has confirmed', async () => {
     const a = await runningAgent('boot-a', 'boot');
     const b = await runningAgent('boot-b', 'boot');
@@ -170,21 +126,6 @@ describe('what blocks', () => {
     b.boots(startedAt);
     await b.says([rule, 'Removed']);
     await gone('boot');
-  });
-
-  it('a pod whose agent crashed twice does not, when the kubelet posts that after the report', async () => {
-    const a = await runningAgent('late-a', 'late');
-    const rule = await appliedRule('late', [a]);
-    const other = await runningAgent('late-b', 'late');
-    await deleteRule(world, 'late');
-    a.boots();
-    await a.says([rule, 'Removed']);
-    await setPodState(world, a.pod, { restarts: 3, startedAt: Date.now() - 2_000 });
-    await eventually(() => statusOf(world, 'late')).toMatchObject({
-      outOfSync: [{ pod: 'late-b', reason: 'AgentStarting' }],
-    });
-    await other.says([rule, 'Removed']);
-    await gone('late');
   });
 
   it('a pod that lost its label does, although no watch shows it', async () => {

@@ -4,7 +4,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER } from '#shared/names.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
-import { createPod, createRunningPod, removePod, setPodState } from './pods.ts';
+import { createRunningPod, removePod, setPodState } from './pods.ts';
 import { createRule, eventsOn, firewallRules, readRule, statusOf, updateRule } from './rules.ts';
 import { eventually, pause } from './eventually.ts';
 import { createWorld, type World } from './world.ts';
@@ -207,29 +207,6 @@ describe('pods', () => {
     );
     await removePod(world, bare);
     await eventually(() => statusOf(world, 'bare')).toMatchObject({ pods: { summary: '0/0' } });
-  });
-
-  it('of other purposes, terminating ones and finished ones do not count', async () => {
-    const a = await runningAgent('count-a', 'count');
-    const other = await createRunningPod(world, { name: 'count-other', purpose: 'other' });
-    const finished = await createPod(world, { name: 'count-finished', purpose: 'count' });
-    await setPodState(world, finished, { phase: 'Failed', ready: false });
-    const rule = await createRule(world, { name: 'count', purpose: 'count' });
-    await a.says([rule, 'Applied']);
-    await eventually(() => statusOf(world, 'count')).toMatchObject({
-      inSync: true,
-      pods: { summary: '1/1' },
-    });
-    await Promise.all([removePod(world, other), removePod(world, finished)]);
-  });
-});
-
-it('a rule without purpose has a status that says so', async () => {
-  await createRule(world, { name: 'nobodys', purpose: null });
-  await eventually(() => statusOf(world, 'nobodys')).toMatchObject({
-    state: 'Unknown status',
-    inSync: false,
-    message: expect.stringContaining('sdewanPurpose'),
   });
 });
 
