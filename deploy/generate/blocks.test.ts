@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { withBlocks, withoutBlocks } from './blocks.ts';
+import { describe, expect, it } from 'vitest';
+import { withBlocks, withoutBlocks, withTables } from './blocks.ts';
 
 const text = `rules:
   # By hand.
@@ -39,4 +39,20 @@ it('refuses a block that nothing generates', () => {
 
 it('returns what people wrote', () => {
   expect(withoutBlocks(text)).toBe('rules:\n  # By hand.\n  - own: true\n\nother:\n\n');
+});
+
+describe('a page', () => {
+  const page =
+    'By hand.\n\n<!-- begin generated: one -->\nformer\n<!-- end generated -->\n\nMore.\n';
+
+  it('gets the table of a block at its place, and keeps all else', () => {
+    const filled = withTables(page, { one: '| a |\n| --- |' });
+    expect(filled).toBe(page.replace('former', '| a |\n| --- |'));
+    expect(withTables(filled, { one: 'former' })).toBe(page);
+  });
+
+  it('refuses a block that nothing generates, and a table that has no block', () => {
+    expect(() => withTables(page, {})).toThrow('nothing generates a block one');
+    expect(() => withTables(page, { one: '', two: '' })).toThrow('the page has no block two');
+  });
 });

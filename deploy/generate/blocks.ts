@@ -18,6 +18,19 @@ export const withBlocks = (text: string, blocks: Blocks): string =>
     return lines.map((line) => `${indent}${line}`).join('\n');
   });
 
+const TABLE = /^<!-- begin generated: (.+) -->\n(?:.*\n)*?<!-- end generated -->$/gm;
+
+/** The same of a page, whose blocks are tables. @throws Error as well for a table that the page has no block for */
+export const withTables = (page: string, tables: Readonly<Record<string, string>>): string => {
+  const missing = new Set(Object.keys(tables));
+  const filled = page.replaceAll(TABLE, (_whole, name: string) => {
+    if (!missing.delete(name)) throw new Error(`nothing generates a block ${name}`);
+    return `<!-- begin generated: ${name} -->\n${tables[name]}\n<!-- end generated -->`;
+  });
+  if (missing.size > 0) throw new Error(`the page has no block ${[...missing].join(', ')}`);
+  return filled;
+};
+
 /** What people wrote of it. */
 export const withoutBlocks = (text: string): string => text.replaceAll(BLOCK, '');
 

@@ -1,7 +1,7 @@
 /** The reference page of all kinds, for operators: what `kubectl explain` says, in one place. */
+import { tableOf } from './markdown.ts';
 import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
-import { specSchemaOf } from './crd.ts';
-import type { Schema } from './crd.ts';
+import { specSchemaOf, type Schema } from './crd.ts';
 
 /** Most are in one API group, whose name need not be said again. */
 export const kindsPage = (kinds: readonly KindDefinition[]): string => {
@@ -35,7 +35,7 @@ const kindSection = (kind: KindDefinition, usual: string): string[] => {
     ...bullets(kind),
     ...(rows.length === 0
       ? ['It has no fields to fill in.']
-      : ['| Field | Type | What it is | What it can be |', '|---|---|---|---|', ...rows]),
+      : [tableOf(['Field', 'Type', 'What it is', 'What it can be'], rows)]),
     '',
   ];
 };
@@ -67,22 +67,19 @@ const bullets = ({ nameRules = [], specRules = [] }: KindDefinition): string[] =
   return lines.length === 0 ? [] : [...lines, ''];
 };
 
-const rowsOf = ({ properties = {}, required = [] }: Schema, prefix: string): string[] =>
+const rowsOf = ({ properties = {}, required = [] }: Schema, prefix: string): string[][] =>
   Object.entries(properties).flatMap(([name, field]) => [
     rowOf(`${prefix}${name}`, field, required.includes(name)),
     ...rowsOf(field, `${prefix}${name}.`),
     ...(field.items ? rowsOf(field.items, `${prefix}${name}[].`) : []),
   ]);
 
-const rowOf = (name: string, field: Schema, isRequired: boolean): string => {
-  const cells = [
-    `\`${name}\`${isRequired ? ' (required)' : ''}`,
-    typeOf(field),
-    field.description ?? '',
-    constraintOf(field.items ?? field),
-  ];
-  return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
-};
+const rowOf = (name: string, field: Schema, isRequired: boolean): string[] => [
+  `\`${name}\`${isRequired ? ' (required)' : ''}`,
+  typeOf(field),
+  field.description ?? '',
+  constraintOf(field.items ?? field),
+];
 
 const typeOf = (field: Schema): string => {
   if (field['x-kubernetes-int-or-string']) return 'text or number';

@@ -1,6 +1,6 @@
 /**
  * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, JSON schemas of the CLI's output,
- * the reference pages of kinds, configuration and metrics, and Helm's chart. With
+ * the reference page of kinds, tables of other pages, and Helm's chart. With
  * `--check` it writes nothing and fails when a file differs, so that nobody forgets.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -9,18 +9,16 @@ import { agentKinds, kinds } from '#shared/resources/registry.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { stringify } from 'yaml';
 import { agentRoles } from './agent-roles.ts';
-import { withBlocks } from './blocks.ts';
+import { withBlocks, withTables } from './blocks.ts';
 import { chartFiles } from './chart/chart.ts';
-import { chartPage } from './chart/page.ts';
-import { configurationPage } from './configuration-page.ts';
 import { crdOf } from './crd.ts';
 import { docSections } from './doc-sections.ts';
 import { fenceBlocks } from './fences.ts';
 import { kindsPage } from './kinds-page.ts';
-import { metricsPage } from './metrics-page.ts';
 import { debugRole, viewerRole } from './people-roles.ts';
 import { outputSchemas } from './schemas.ts';
 import { statusPage } from './status-page.ts';
+import { pageTables } from './tables.ts';
 
 const root = join(import.meta.dirname, '../..');
 const crdFolder = join(root, 'deploy/crds');
@@ -34,7 +32,7 @@ const yaml = (...documents: unknown[]): string => {
   return `# ${NOTE}\n${texts.join('---\n')}`;
 };
 
-const generated = async (): Promise<ReadonlyMap<string, string>> => {
+const generated = (): ReadonlyMap<string, string> => {
   const crds = resources.map((one): [string, string] => [`${one.plural}.yaml`, yaml(crdOf(one))]);
   return new Map([
     ...crds.map(([name, text]): [string, string] => [join(crdFolder, name), text]),
@@ -58,8 +56,6 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
       text,
     ]),
     [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(resources)}`],
-    [join(root, 'docs/configuration.md'), configurationPage()],
-    [join(root, 'docs/metrics.md'), await metricsPage()],
     [join(root, 'docs/status.md'), statusPage(readFileSync(join(root, 'docs/status.md'), 'utf8'))],
   ]);
 };
@@ -71,6 +67,12 @@ const manifestsWithBlocks = (): [string, string][] => {
     .filter(([, text]) => text.includes('# begin generated'))
     .map(([path, text]) => [path, withBlocks(text, blocks)]);
 };
+
+const pagesWithTables = (): [string, string][] =>
+  Object.entries(pageTables()).map(([page, tables]) => {
+    const path = join(root, `docs/${page}.md`);
+    return [path, withTables(readFileSync(path, 'utf8'), tables)];
+  });
 
 const readOrEmpty = (path: string): string => {
   try {
@@ -84,7 +86,7 @@ const readOrEmpty = (path: string): string => {
 const generatedOfManifests = (): ReadonlyMap<string, string> =>
   new Map([
     ...chartFiles().map(([name, text]): [string, string] => [join(chartFolder, name), text]),
-    [join(root, 'docs/chart.md'), chartPage()],
+    ...pagesWithTables(),
     [join(root, 'coordinator/cli/docs/sections.json'), docSections()],
   ]);
 
@@ -108,8 +110,8 @@ const differing = (files: ReadonlyMap<string, string>, checkOnly: boolean): stri
   return [...changed.map(([path]) => path), ...leftOver].map((path) => relative(root, path));
 };
 
-const run = async (checkOnly: boolean): Promise<number> => {
-  const first = await generated();
+const run = (checkOnly: boolean): number => {
+  const first = generated();
   const different = differing(first, checkOnly);
   const second = generatedOfManifests();
   different.push(...differing(second, checkOnly));
@@ -122,4 +124,4 @@ const run = async (checkOnly: boolean): Promise<number> => {
   return 1;
 };
 
-process.exitCode = await run(process.argv.includes('--check'));
+process.exitCode = run(process.argv.includes('--check'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { EnvError, envField, envTable, readEnv } from './env.ts';
+import { EnvError, envField, readEnv } from './env.ts';
 
 const schema = z.object({
   SDEWAN_PURPOSE: envField.text().describe('Which rules to apply.'),
@@ -54,26 +54,5 @@ describe('readEnv', () => {
     expect(problems[0]).toBe('SDEWAN_PURPOSE: required but not set');
     expect(message).not.toContain('hunter2');
     expect(message).not.toContain('perhaps');
-  });
-});
-
-describe('envTable', () => {
-  it('has a row per variable', () => {
-    expect(envTable(schema)).toBe(
-      [
-        '| Variable | Default | Meaning |',
-        '| --- | --- | --- |',
-        '| `SDEWAN_PURPOSE` | required | Which rules to apply. |',
-        '| `SDEWAN_PORT` | `8080` | Port of the health endpoints. |',
-        '| `SDEWAN_DRY` | `false` | Write nothing. |',
-        '| `SDEWAN_KINDS` | `[]` | Kinds to watch. |',
-        '| `SDEWAN_CA` | not set | CA file. |',
-        '',
-      ].join('\n'),
-    );
-  });
-
-  it('refuses a variable without a description', () => {
-    expect(() => envTable(z.object({ X: envField.text() }))).toThrow('X has no description');
   });
 });

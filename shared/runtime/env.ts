@@ -61,21 +61,3 @@ export const readEnv = <Shape extends z.ZodRawShape>(
     }),
   );
 };
-
-/** A markdown table of every variable: name, default, meaning. @throws when one has no description */
-export const envTable = (schema: z.ZodObject<Record<string, z.ZodType>>): string => {
-  const rows = Object.entries(schema.shape).map(([name, field]) => {
-    const { description } = field;
-    if (!description) throw new Error(`${name} has no description (.describe must come last)`);
-    return `| \`${name}\` | ${defaultOf(field)} | ${description} |`;
-  });
-  return ['| Variable | Default | Meaning |', '| --- | --- | --- |', ...rows, ''].join('\n');
-};
-
-const defaultOf = (field: z.ZodType): string => {
-  const unset = field.safeParse(undefined);
-  if (!unset.success) return 'required';
-  if (unset.data === undefined) return 'not set';
-  const text = typeof unset.data === 'string' ? unset.data : JSON.stringify(unset.data);
-  return `\`${text}\``;
-};

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { exposeSources } from '../../coordinator/exposed.ts';
-import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/generate/metrics-page.ts';
+import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/generate/metrics.ts';
 import { holds, NOTHING_SCRAPED, readScrape } from '../judge/prometheus.ts';
 
 const NOW = 1_000_000;

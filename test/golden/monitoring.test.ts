@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { METRICS_PORT_NAME } from '#shared/inject/environment.ts';
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
-import { agentMetrics, coordinatorMetrics, programMetrics } from '../../deploy/generate/metrics-page.ts';
+import { agentMetrics, coordinatorMetrics, programMetrics } from '../../deploy/generate/metrics.ts';
 
 const deploy = join(import.meta.dirname, '../../deploy');
 const read = (name: string): string => readFileSync(join(deploy, name), 'utf8');

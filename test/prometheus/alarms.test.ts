@@ -1,6 +1,6 @@
 /** Each alarm for its fault, and for nothing else, as Prometheus' engine evaluates it; the judge of the tests that have no such engine says the same. */
 import { beforeAll, expect, it } from 'vitest';
-import { alerts } from '../../deploy/generate/metrics-page.ts';
+import { alerts } from '../../deploy/generate/metrics.ts';
 import { holds, NOTHING_SCRAPED, readScrape, type Scrape } from '../judge/prometheus.ts';
 import { buildFiring, buildFiringWithin, type Firing, type FiringWithin } from './alarms.ts';
 import { buildPromlint, type Promlint } from './promlint.ts';

@@ -5,11 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import * as z from 'zod';
 import type { Registry } from '#shared/runtime/prometheus.ts';
-import {
-  agentMetrics,
-  coordinatorMetrics,
-  programMetrics,
-} from '../../deploy/generate/metrics-page.ts';
+import { agentMetrics, coordinatorMetrics, programMetrics } from '../../deploy/generate/metrics.ts';
 import { buildPromlint, type Promlint } from './promlint.ts';
 
 let promlint: Promlint;

@@ -98,14 +98,3 @@ const sectionSchema = (nodes: ReadonlyMap<string, Node>, others: object = {}): o
     ...others,
   },
 });
-
-/** A table in markdown. */
-export const valuesTable = ({ values }: Values): string =>
-  [
-    '| Value | Default | Meaning |',
-    '| --- | --- | --- |',
-    ...values.map(
-      ({ path, default: value, description }) =>
-        `| \`${path}\` | \`${JSON.stringify(value)}\` | ${description.replaceAll('|', '\\|')} |`,
-    ),
-  ].join('\n');

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL, RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
 import type { Drift } from '#shared/protocol/report.ts';
-import { alerts } from '../../../deploy/generate/metrics-page.ts';
+import { alerts } from '../../../deploy/generate/metrics.ts';
 import {
   documentedMetrics,
   NOTHING_UNDOCUMENTED,
