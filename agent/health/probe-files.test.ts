@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { ALIVE_INTERVAL_MS, readinessProbe } from '#shared/inject/state-directory.ts';
 import { createLogger } from '#shared/runtime/log.ts';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createProbeFiles, type ProbeFiles } from './probe-files.ts';
 
 const NOTHING: ReadonlyMap<string, string> = new Map();

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { kinds } from '#shared/resources/registry.ts';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { inputOf } from '#shared/compile/testing.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { withoutLockOut } from '../lock-out/lock-out.ts';

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { Inspection, Resynced } from '#shared/protocol/inspection.ts';
 import { inspectionWith } from '#shared/protocol/testing.ts';
 import type { RunningHttp } from '../io/serve.ts';

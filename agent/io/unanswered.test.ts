@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createUnanswered, type Unanswered } from './unanswered.ts';
 
 let clock: ManualClock;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
 import { wholeFile, type PolicyTable } from '#shared/policy/table.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { OpenwrtUnreachableError, type Policies } from '../device/driver.ts';
 import { createDenials, type Denials } from './denials.ts';

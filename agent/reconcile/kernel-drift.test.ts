@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { namedSection } from '#shared/compile/testing.ts';
 import { createKernelDrift } from './kernel-drift.ts';
 import type { PassState } from './pass-state.ts';

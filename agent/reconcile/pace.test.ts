@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createPace } from './pace.ts';
 
 it('lets the first change through at once, and the next one after one to two times what the last one took', () => {

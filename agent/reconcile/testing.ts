@@ -7,7 +7,7 @@ import { inputOf } from '#shared/compile/testing.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { REPORT_VERSION } from '#shared/protocol/report.ts';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createOrders } from './asides.ts';
 
 it('instructions come from the latest term that was seen, whichever coordinator answers first', () => {

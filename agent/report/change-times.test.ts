@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Verdict } from '#shared/compile/types.ts';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
 import { createChangeLog, MAX_CHANGES, type ChangeLog } from './change-times.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { REPORT_VERSION, type Report } from '#shared/protocol/report.ts';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createReportClient, type ReportClient } from './client.ts';
 
 const MOST = 65_536;

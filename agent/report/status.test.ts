@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { informationSchema, type Information } from '#shared/protocol/information.ts';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { Attempt } from '../reconcile/loop.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { NOTHING_KNOWN } from '../reconcile/standing.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { Attempt } from '../reconcile/loop.ts';
 import { CHANGED, NO_ANSWER, SILENCE_MS, UNREAD_MS, createTrust, type Trust } from './trust.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { followNetworks } from './networks.ts';
 
 const annotation = (...names: string[]): string =>

@@ -23,7 +23,7 @@ export type Given = { args: readonly string[]; options: Readonly<Record<string, 
 
 export type Run = (given: Given, io: CommandIo, signal: AbortSignal) => Promise<ExitCode>;
 
-/** One file states all of a command; `commands.ts` lists them. What only its run needs is loaded by its run. */
+/** An entry of `commands.ts`. What only its run needs is loaded by its run. */
 export type CommandFile = {
   name: string;
   summary: string;

@@ -13,13 +13,15 @@ export const filenameOption = (): Option =>
     'YAML or JSON; - for standard input; can be repeated',
   ).argParser(collected);
 
-export const kubeconfigOption = (): Option =>
-  new Option('--kubeconfig <file>', 'default: KUBECONFIG, or ~/.kube/config');
-export const contextOption = (): Option =>
-  new Option('--context <name>', 'context of the kubeconfig; default: its current one');
+export const connectionOptions = (): readonly Option[] => [
+  new Option('--context <name>', 'context of the kubeconfig; default: its current one'),
+  new Option('--kubeconfig <file>', 'default: KUBECONFIG, or ~/.kube/config'),
+];
 
+export const namespaceOption = (): Option =>
+  new Option('-n, --namespace <name>', 'default: that of the context');
 export const scopeOptions = (): readonly Option[] => [
-  new Option('-n, --namespace <name>', 'default: that of the context'),
+  namespaceOption(),
   new Option('-A, --all-namespaces', 'in all namespaces'),
 ];
 
@@ -32,6 +34,5 @@ export const formatOption = (): Option =>
 export const clusterOptions = (): readonly Option[] => [
   ...scopeOptions(),
   formatOption(),
-  contextOption(),
-  kubeconfigOption(),
+  ...connectionOptions(),
 ];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { ready, withStatus } from '../cli/cluster/testing.ts';
 import type { RuleVersion } from '../rules/rules.ts';
 import { ruleOf } from '../verdict/rule.ts';

@@ -4,7 +4,7 @@ import { KubeError } from '#shared/kube/errors.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { PodKnowledge } from '../cnf-status/make.ts';
 import type { Target } from '../cnf/target.ts';
 import { target } from '../testing/facts.ts';

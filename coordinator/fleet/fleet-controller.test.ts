@@ -7,7 +7,7 @@ import {
   type CnfDeploymentStatus,
 } from '#shared/resources/cnf-deployment.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
-import { sleepOn } from '#shared/runtime/manual-clock.ts';
+import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { fleetDeployments, fleetPods, fleetReplicaSets } from './apps.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { createRollOutMetrics, type RollOutMetrics, type SeenRollOut } from './metrics.ts';
 

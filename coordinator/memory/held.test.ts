@@ -21,7 +21,7 @@ import {
   PURPOSE_LABEL,
   WEIGHT_ANNOTATION,
 } from '#shared/names.ts';
-import { heldBytes, LONG } from '#shared/runtime/testing-heap.ts';
+import { heldBytes, LONG } from '#shared/runtime/testing/heap.ts';
 import { keptRbac } from '../admission/buckets/bindings.ts';
 import { targetOf } from '../cnf/target.ts';
 import {

@@ -4,7 +4,7 @@ import { KubeError } from '#shared/kube/errors.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
 import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createNudge } from './nudge.ts';
 
 const owner = (kind: string, name: string, spec: object, status: object, metadata = {}) => ({

@@ -1,6 +1,6 @@
 /**
  * Who is in which group, kept up to date event by event: a pod that changes is asked of the selectors that can select it, once, and touches the
- * groups that it was in or is in. What is asked for of it is `membersOf` of shared/policy, which a property test holds it to.
+ * groups that it was in or is in. What is asked for of it is `membersOf` of shared/policy/testing.ts, which a property test holds it to.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Labels } from '#shared/kube/selector.ts';

@@ -10,7 +10,7 @@ import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { sleepOn } from '#shared/runtime/manual-clock.ts';
+import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import { inFakeTime } from '../testing/fake-time.ts';
 import { changesFor } from './changes.ts';
 import { askedOf, compiledAt } from './desired.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { groupId, type Group } from '#shared/policy/groups.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { LONGEST_POLICY } from './policy-shares.ts';
 import { createPolicyWorld, type PolicyReader, type PolicyWorld } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createApiServerSeen } from './api-server.ts';
 
 it('the API server is away when it has answered nothing for more than three seconds, and was for seven seconds more', () => {

@@ -7,7 +7,7 @@ import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { sleepOn } from '#shared/runtime/manual-clock.ts';
+import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import type { PolicyReader, PolicyWorld } from '../policy/world.ts';
 import { NeutronError } from '../provider/neutron/errors.ts';
 import { causeOf, createOutages } from './outage.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../runtime/clock.ts';
-import { sleepOn } from '../runtime/manual-clock.ts';
+import { sleepOn } from '../runtime/testing/manual-clock.ts';
 import { silentLogger } from '../runtime/log.ts';
 import {
   againIn,

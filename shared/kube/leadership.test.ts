@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createManualClock, type ManualClock } from '../runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../runtime/testing/manual-clock.ts';
 import { silentLogger } from '../runtime/log.ts';
 import type { KubeClient } from './client.ts';
 import { KubeError } from './errors.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { groupId, membersOf, type Group, type PolicyPod } from './groups.ts';
+import { groupId, type Group, type PolicyPod } from './groups.ts';
+import { membersOf } from './testing.ts';
 
 const pod = (name: string, more: Partial<PolicyPod> = {}): PolicyPod => ({
   namespace: 'ns',

@@ -147,16 +147,5 @@ export const isLater = (one: PolicyPod, other: PolicyPod): boolean =>
     ? one.uid > other.uid
     : one.creationTimestamp > other.creationTimestamp;
 
-/** All members, sorted. */
-export const membersOf = (
-  group: Group,
-  pods: readonly PolicyPod[],
-  labelsOf: (namespace: string) => Labels,
-  owners: ReadonlyMap<string, PolicyPod> = ownersOf(pods),
-): readonly string[] => {
-  const selected = pods.filter((pod) => isSelected(group, pod, labelsOf(pod.namespace)));
-  return sortedMembers(selected.flatMap((pod) => membersFrom(group, pod, (of) => owners.get(of))));
-};
-
 export const sortedMembers = (members: readonly string[]): readonly string[] =>
   [...new Set(members)].sort();

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { exchange, type Answer } from './exchange.ts';
 import { createKeptConnection, type KeptConnection } from './kept-connection.ts';
-import { createManualClock } from './manual-clock.ts';
+import { createManualClock } from './testing/manual-clock.ts';
 
 let server: Server;
 let url: URL;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { shortened } from './shortened.ts';
-import { heldBytes, LONG } from './testing-heap.ts';
+import { heldBytes, LONG } from './testing/heap.ts';
 
 it('is the beginning of a text, with half of a pair as it is', () => {
   const text = 'a\u{1f600}b\u00e9c';

@@ -1,7 +1,7 @@
 /** Runs many cases, counts what became of each, and looks at memory on the way. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { caseCount, SEED } from '#shared/runtime/testing.ts';
-import { usedHeap } from '#shared/runtime/testing-heap.ts';
+import { usedHeap } from '#shared/runtime/testing/heap.ts';
 import { markReplay } from '../run/replay.ts';
 import { randomOfTest, type Random } from '../run/random.ts';
 

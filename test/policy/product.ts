@@ -1,7 +1,8 @@
 /** A world of the tests as the product sees it, and its table. */
 import { decide, passes, type PolicyPacket } from '#shared/policy/decide.ts';
 import { compilePolicy } from '#shared/policy/enforcement.ts';
-import { membersOf, type Group, type PolicyPod } from '#shared/policy/groups.ts';
+import type { Group, PolicyPod } from '#shared/policy/groups.ts';
+import { membersOf } from '#shared/policy/testing.ts';
 import { networkPolicySpecSchema, type Policy } from '#shared/policy/network-policy.ts';
 import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
 import type { World } from './evaluator.ts';

@@ -1,5 +1,5 @@
 /** Time of a walk: it passes as fast as the code under test lets it, and the same in each replay. */
-import { sleepOn } from '#shared/runtime/manual-clock.ts';
+import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 
 type Entry = { at: number; order: number; callback: () => void };

@@ -1,7 +1,7 @@
 /** The conformance suite tests what is found on a device, the contract tests what follows from it; here only how often the kernel is read. */
 import { expect, it } from 'vitest';
 import { ASSUMED } from '#shared/resources/capabilities.ts';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { answered, fakeSession } from '../ubus/client/testing.ts';
 import { createKernel } from './kernel.ts';
 

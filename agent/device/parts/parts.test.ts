@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { partsBeside } from '#shared/resources/parts.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createFastPath } from '../ubus/write/fast.ts';
 import { createNotDone } from '../ubus/write/not-done.ts';

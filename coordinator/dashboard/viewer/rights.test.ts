@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { Access, SignedIn } from './reviews.ts';
 import { createRights, MAX_ASKED } from './rights.ts';
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { readCloud } from './cloud.ts';
 import { NeutronError } from './errors.ts';
 import { createNeutron, type Neutron } from './neutron.ts';

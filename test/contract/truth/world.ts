@@ -11,7 +11,7 @@ import { kinds } from '#shared/resources/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { parseNetworks } from '#shared/compile/networks.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { Driver } from '../../../agent/device/driver.ts';
 import { openLedger } from '../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';

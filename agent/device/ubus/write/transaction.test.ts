@@ -5,7 +5,7 @@ import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { SILENT, type ReloadVerdict } from '../../services/fw4.ts';
 import { answered, fakeSession } from '../client/testing.ts';
-import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createNotDone, type NotDone } from './not-done.ts';
 import { createReloadTimes } from './reload-times.ts';
 import { runTransaction } from './transaction.ts';

@@ -1,5 +1,5 @@
 /** A clock for tests: it stands still until the test moves it, and the test can wait until the code under test waits for it. */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 export type ManualClock = Clock & {
   /** Lets that much time pass, and all that is due in it happen in order. */
