@@ -3,6 +3,7 @@
  * `# end generated`. All else in the file stays as written, comments included.
  */
 import { stringify } from 'yaml';
+import { own } from '#shared/runtime/own.ts';
 
 /** By name what stands in a block: items of a list. */
 export type Blocks = Readonly<Record<string, readonly object[]>>;
@@ -24,8 +25,10 @@ const TABLE = /^<!-- begin generated: (.+) -->\n(?:.*\n)*?<!-- end generated -->
 export const withTables = (page: string, tables: Readonly<Record<string, string>>): string => {
   const missing = new Set(Object.keys(tables));
   const filled = page.replaceAll(TABLE, (_whole, name: string) => {
-    if (!missing.delete(name)) throw new Error(`nothing generates a block ${name}`);
-    return `<!-- begin generated: ${name} -->\n${tables[name]}\n<!-- end generated -->`;
+    const table = own(tables, name);
+    if (table === undefined) throw new Error(`nothing generates a block ${name}`);
+    missing.delete(name);
+    return `<!-- begin generated: ${name} -->\n${table}\n<!-- end generated -->`;
   });
   if (missing.size > 0) throw new Error(`the page has no block ${[...missing].join(', ')}`);
   return filled;

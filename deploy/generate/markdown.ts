@@ -1,5 +1,5 @@
 /** Tables of Markdown. */
-import * as z from 'zod';
+import type * as z from 'zod';
 
 export const tableOf = (headers: readonly string[], rows: readonly (readonly string[])[]): string =>
   [headers, headers.map(() => '---'), ...rows]
