@@ -1,5 +1,6 @@
 /** A firewall while its sections are read: what later sections change of zones that stand before them, and chains as they grow. */
 import type { UciSection } from '../uci/model.ts';
+import { leakageOf } from './inner.ts';
 import { SkippedSection } from './sections.ts';
 import type { ChainRule, Condition, Family, NetworkState, Verdict, Zone } from './types.ts';
 
@@ -104,11 +105,7 @@ const leakPrevention = (
   { name, masq, masq6 }: Zone,
   conditions: readonly Condition[],
 ): ChainRule => ({
-  origin: {
-    of: 'inner',
-    name: `invalid:${name}`,
-    words: `zone ${name} masquerades, so packets that belong to no connection do not leave by it`,
-  },
+  origin: leakageOf(name),
   conditions: [
     ...(masq === masq6 ? [] : [{ on: 'family', is: masq ? 4 : 6, option: 'masq' } as const]),
     // firewall4 does not look at the zone's family here.

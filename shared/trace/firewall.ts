@@ -4,6 +4,7 @@
  */
 import type { UciSection } from '../uci/model.ts';
 import { Building, isRefused, REJECT_CHAIN, verdictChain, zoneVerdicts } from './building.ts';
+import { DROP_INVALID, LOOPBACK, SYN_FLOOD, translatedIn } from './inner.ts';
 import { readNat } from './nat.ts';
 import { readRedirect } from './redirects.ts';
 import { readForwarding, readRule } from './rules.ts';
@@ -161,7 +162,7 @@ const loopback = (hook: Hook): ChainRule[] =>
     ? []
     : [
         {
-          origin: { of: 'inner', name: 'lo', words: 'what the CNF sends to itself is accepted' },
+          origin: LOOPBACK,
           conditions: [
             {
               on: hook === 'input' ? 'in' : 'out',
@@ -175,7 +176,7 @@ const loopback = (hook: Hook): ChainRule[] =>
       ];
 
 const dropInvalid: ChainRule = {
-  origin: { of: 'inner', name: 'drop_invalid', words: 'option drop_invalid of section defaults' },
+  origin: DROP_INVALID,
   conditions: [{ on: 'invalid', option: 'drop_invalid' }],
   action: { do: 'drop' },
 };
@@ -186,11 +187,7 @@ const leaks = ({ masq, masq6, masqAllowsInvalid }: Zone): boolean =>
 
 /** More new connections than the limit are dropped. */
 const synFlood: ChainRule = {
-  origin: {
-    of: 'inner',
-    name: 'syn_flood',
-    words: 'protection against floods of new connections (syn_flood)',
-  },
+  origin: SYN_FLOOD,
   conditions: [
     { on: 'protocol', in: [6], option: 'syn_flood' },
     {
@@ -220,7 +217,7 @@ const notrackJumps = (zone: Zone): ChainRule[] =>
 
 const isPattern = (name: string): boolean => name.endsWith('*');
 
-const policyRule = (hook: Hook, verdict: Verdict): ChainRule => ({
+export const policyRule = (hook: Hook, verdict: Verdict): ChainRule => ({
   origin: { of: 'default', option: hook },
   conditions: [],
   action: { do: verdict },
@@ -235,11 +232,7 @@ const zoneChain = (zone: Zone, hook: Hook, { chains, translated }: Building): Ch
     ...(hook !== 'output' && translated.has(name)
       ? [
           {
-            origin: {
-              of: 'inner' as const,
-              name: `dnat:${name}`,
-              words: `what a DNAT of zone ${name} has translated is accepted`,
-            },
+            origin: translatedIn(name),
             conditions: [{ on: 'dnat' as const, option: 'target' }],
             action: { do: 'accept' as const },
           },

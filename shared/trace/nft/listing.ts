@@ -2,9 +2,10 @@
  * The rules of firewall4 in the kernel, as `nft list table inet fw4` prints them, as chains that a trace walks. What firewall4 does not write makes
  * its rule undecided, never a guess. Pure.
  */
-import { HOOKS, type Hook } from '../firewall.ts';
+import { HOOKS, policyRule } from '../firewall.ts';
+import { DROP_INVALID } from '../inner.ts';
 import { comparedByNft } from '../matching.ts';
-import type { Action, ChainRule, Condition, Origin, Zone } from '../types.ts';
+import type { Action, ChainRule, Condition, Zone } from '../types.ts';
 import type { Walkable } from '../walk.ts';
 import { matchIn, metaMatchIn } from './matches.ts';
 import type { OriginOf } from './origins.ts';
@@ -77,15 +78,9 @@ const rulesOf = (name: string, { policy, lines }: Listed, originOf: OriginOf): C
     return [{ origin, conditions, action: isOfNat(name) ? leaving(action) : action }];
   });
   const hook = HOOKS.find((one) => one === name);
-  const last = hook && policyRule(hook, policy);
+  const last = hook && policyRule(hook, policy === 'drop' ? 'drop' : 'accept');
   return last ? [...rules, last] : rules;
 };
-
-const policyRule = (hook: Hook, policy: string | undefined): ChainRule => ({
-  origin: { of: 'default', option: hook },
-  conditions: [],
-  action: { do: policy === 'drop' ? 'drop' : 'accept' },
-});
 
 const STATES =
   /^ct state (?:vmap \{([^}]*)\}|((?:established|related),(?:established|related)) accept)/;
@@ -98,11 +93,6 @@ const statesIn = (line: string): ChainRule[] | undefined => {
   if (!DROPS_INVALID.test(found[1] ?? '')) return [];
   const conditions: Condition[] = [{ on: 'invalid', option: 'drop_invalid' }];
   return [{ origin: DROP_INVALID, conditions, action: { do: 'drop' } }];
-};
-const DROP_INVALID: Origin = {
-  of: 'inner',
-  name: 'drop_invalid',
-  words: 'option drop_invalid of section defaults',
 };
 
 const isOfNat = (chain: string): boolean => /^(dst|src)nat(_|$)/.test(chain);

@@ -1,5 +1,6 @@
 /** Which section a rule of the kernel comes from: by its chain, what it is called there, and its place among those of that name. Pure. */
 import type { UciSection } from '../../uci/model.ts';
+import { leakageOf, LOOPBACK, SYN_FLOOD, translatedIn } from '../inner.ts';
 import type { Action, ChainRule, Firewall, Origin } from '../types.ts';
 
 /** A rule as it is met; `at`: from 1 on in its chain. */
@@ -83,7 +84,7 @@ const enteredBy = ({ comment, action }: Met): string | undefined => {
 const chainOf = (action: Action): string => (action.do === 'jump' ? action.chain : '');
 
 const LEAKAGE = '!fw4: Prevent NAT leakage';
-const LOOPBACK = /^!fw4: Accept traffic (from|towards) loopback$/;
+const FROM_ITSELF = /^!fw4: Accept traffic (from|towards) loopback$/;
 const TRANSLATED = /^!fw4: Accept port (forwards|redirections)$/;
 const PASSAGES: ReadonlySet<string> = new Set(['handle_reject', 'syn_flood']);
 const HOOKS = ['input', 'output', 'forward'] as const;
@@ -91,27 +92,11 @@ const HOOKS = ['input', 'output', 'forward'] as const;
 const innerOrigin = ({ chain, comment, action }: Met): Origin | undefined => {
   if (PASSAGES.has(chain)) return { of: 'passage' };
   const zone = chain.replace(/^(?:accept_to|input|forward)_/, '');
-  if (comment === LEAKAGE)
-    return {
-      of: 'inner',
-      name: `invalid:${zone}`,
-      words: `zone ${zone} masquerades, so packets that belong to no connection do not leave by it`,
-    };
-  if (TRANSLATED.test(comment))
-    return {
-      of: 'inner',
-      name: `dnat:${zone}`,
-      words: `what a DNAT of zone ${zone} has translated is accepted`,
-    };
-  if (LOOPBACK.test(comment))
-    return { of: 'inner', name: 'lo', words: 'what the CNF sends to itself is accepted' };
+  if (comment === LEAKAGE) return leakageOf(zone);
+  if (TRANSLATED.test(comment)) return translatedIn(zone);
+  if (FROM_ITSELF.test(comment)) return LOOPBACK;
   if (action.do !== 'jump') return undefined;
-  if (action.chain === 'syn_flood')
-    return {
-      of: 'inner',
-      name: 'syn_flood',
-      words: 'protection against floods of new connections (syn_flood)',
-    };
+  if (action.chain === 'syn_flood') return SYN_FLOOD;
   const hook = HOOKS.find((one) => one === chain);
   return hook && comment === '' && action.chain === 'handle_reject'
     ? { of: 'default', option: hook }
