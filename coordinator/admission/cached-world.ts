@@ -3,13 +3,12 @@
  * pods are watched for other reasons, too, and passed in.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { grantsOf, keptRbac, type KeptBinding, type KeptRole } from './buckets/bindings.ts';
-import { networkNames } from './networks.ts';
-import { purposesAmong } from './purposes.ts';
+import { grantsOf, keptRbac } from './buckets/bindings.ts';
+import { networkNames, purposesAmong } from './cnfs.ts';
 import { MAX_FILTERS } from './checks/check.ts';
 import { filtersToLookUp, linksToLookUp, tiesToLookUp } from './ties.ts';
 import type { World } from './world.ts';
@@ -40,27 +39,18 @@ export type CachedWorld = {
 
 export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   const { client, clock, log } = deps;
-  const watchRoles = (resource: ResourceType<KeptRole>): Reflector<KeptRole> =>
-    new Reflector({
-      client,
-      clock,
-      log,
-      resource,
-      indices: byNamespace,
-    });
-  const watchBindings = (resource: ResourceType<KeptBinding>): Reflector<KeptBinding> =>
-    new Reflector({
-      client,
-      clock,
-      log,
-      resource,
-      indices: byNamespace,
-      onEvent: ({ object }) => deps.onBinding(object.metadata),
-    });
-  const roles = watchRoles(keptRbac.roles);
-  const clusterRoles = watchRoles(keptRbac.clusterRoles);
-  const roleBindings = watchBindings(keptRbac.roleBindings);
-  const clusterRoleBindings = watchBindings(keptRbac.clusterRoleBindings);
+  const common = { client, clock, log, indices: byNamespace };
+  const ofBindings = {
+    ...common,
+    onEvent: ({ object }: { object: KubeObject }) => deps.onBinding(object.metadata),
+  };
+  const roles = new Reflector({ ...common, resource: keptRbac.roles });
+  const clusterRoles = new Reflector({ ...common, resource: keptRbac.clusterRoles });
+  const roleBindings = new Reflector({ ...ofBindings, resource: keptRbac.roleBindings });
+  const clusterRoleBindings = new Reflector({
+    ...ofBindings,
+    resource: keptRbac.clusterRoleBindings,
+  });
   const reflectors = [roles, clusterRoles, roleBindings, clusterRoleBindings];
 
   const world: World = {
@@ -72,10 +62,10 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
     purposes: async ({ namespace }) => purposesAmong(deps.purposes(namespace)),
     grants: async (user, namespace) =>
       grantsOf(user, namespace, {
-        roles: roles.store.by('namespace', namespace).map(({ role }) => role),
-        roleBindings: roleBindings.store.by('namespace', namespace).map(({ binding }) => binding),
-        clusterRoles: clusterRoles.store.list().map(({ role }) => role),
-        clusterRoleBindings: clusterRoleBindings.store.list().map(({ binding }) => binding),
+        roles: roles.store.by('namespace', namespace),
+        roleBindings: roleBindings.store.by('namespace', namespace),
+        clusterRoles: clusterRoles.store.list(),
+        clusterRoleBindings: clusterRoleBindings.store.list(),
       }),
   };
 

@@ -1,4 +1,4 @@
-/** The networks of a CNF, as its workload or, where that bears no label, its pods say. */
+/** What a namespace's workloads, pod templates and pods say of its CNFs. */
 import { parseNetworks } from '#shared/compile/networks.ts';
 
 /**
@@ -18,3 +18,7 @@ export const networkNames = (
   });
   return tables.length === 0 ? undefined : new Set(tables.flatMap((table) => [...table.keys()]));
 };
+
+/** Which CNFs there are, by the labels of all of them. */
+export const purposesAmong = (labels: readonly (string | undefined)[]): ReadonlySet<string> =>
+  new Set(labels.flatMap((label) => (label ? [label] : [])));

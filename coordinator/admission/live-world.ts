@@ -12,8 +12,7 @@ import { kinds } from '#shared/resources/registry.ts';
 import { listedPods, listedWorkloads } from '../cnf/workload.ts';
 import { grantsOf, rbacOf } from './buckets/bindings.ts';
 import { filterOf, identified, isFiltering, type KeptRule } from '../memory/kept-rule.ts';
-import { networkNames } from './networks.ts';
-import { purposesAmong } from './purposes.ts';
+import { networkNames, purposesAmong } from './cnfs.ts';
 import { MAX_FILTERS, type RuleChange } from './checks/check.ts';
 import { filtersToLookUp, linksToLookUp, tiesOf, tiesTo } from './ties.ts';
 import type { World } from './world.ts';
@@ -62,6 +61,15 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
     return lists.flat().filter(({ ties }) => ties.length > 0);
   };
 
+  const cnfs = async (namespace: string, labelSelector: string, signal: AbortSignal) => {
+    const scope = { namespace, labelSelector, signal };
+    const [pods, ...workloads] = await Promise.all([
+      list(listedPods, scope),
+      ...listedWorkloads.map((resource) => list(resource, scope)),
+    ]);
+    return { pods, workloads: workloads.flat().map(({ workload }) => workload) };
+  };
+
   return {
     rules: ({ change, kinds }, signal) =>
       tied(change, kinds, { tiesTo: (rule, filter) => tiesTo(rule, change, filter), signal }),
@@ -82,27 +90,14 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
     },
 
     networks: async ({ namespace, purpose }, signal) => {
-      const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
-      const [pods, ...workloads] = await Promise.all([
-        list(listedPods, scope),
-        ...listedWorkloads.map((resource) => list(resource, scope)),
-      ]);
-      return networkNames([
-        ...workloads.flat().map(({ workload }) => workload.networks),
-        ...pods.map(({ networks }) => networks),
-      ]);
+      const { pods, workloads } = await cnfs(namespace, `${PURPOSE_LABEL}=${purpose}`, signal);
+      return networkNames([...workloads, ...pods].map(({ networks }) => networks));
     },
 
     purposes: async ({ namespace }, signal) => {
-      const scope = { namespace, labelSelector: PURPOSE_LABEL, signal };
-      const [pods, ...workloads] = await Promise.all([
-        list(listedPods, scope),
-        ...listedWorkloads.map((resource) => list(resource, scope)),
-      ]);
+      const { pods, workloads } = await cnfs(namespace, PURPOSE_LABEL, signal);
       return purposesAmong([
-        ...workloads
-          .flat()
-          .flatMap(({ workload: { purpose, templatePurpose } }) => [purpose, templatePurpose]),
+        ...workloads.flatMap(({ purpose, templatePurpose }) => [purpose, templatePurpose]),
         ...pods.map(({ purpose }) => purpose),
       ]);
     },
@@ -117,10 +112,10 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
         list(rbac.clusterRoleBindings, { signal }),
       ]);
       return grantsOf(user, namespace, {
-        roles: roles.map(({ role }) => role),
-        roleBindings: roleBindings.map(({ binding }) => binding),
-        clusterRoles: clusterRoles.map(({ role }) => role),
-        clusterRoleBindings: clusterRoleBindings.map(({ binding }) => binding),
+        roles,
+        roleBindings,
+        clusterRoles,
+        clusterRoleBindings,
       });
     },
   };

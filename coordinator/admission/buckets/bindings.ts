@@ -101,22 +101,23 @@ export const keptRbac = rbacWith((subjects) => subjects.slice(0, MAX_SUBJECTS));
 export const rbacOf = (user: User) =>
   rbacWith((subjects, namespace) => subjects.filter((subject) => isUser(subject, user, namespace)));
 
+/** As watches and lists keep them. */
 export type RbacObjects = {
   /** Of one namespace. */
-  roles: readonly Role[];
-  roleBindings: readonly Binding[];
-  clusterRoles: readonly Role[];
-  clusterRoleBindings: readonly Binding[];
+  roles: readonly Pick<KeptRole, 'role'>[];
+  roleBindings: readonly Pick<KeptBinding, 'binding'>[];
+  clusterRoles: readonly Pick<KeptRole, 'role'>[];
+  clusterRoleBindings: readonly Pick<KeptBinding, 'binding'>[];
 };
 
 /** Only roles that carry the bucket annotation; the others grant no bucket type, so nobody needs to know of them. */
 export const grantsOf = (user: User, namespace: string, rbac: RbacObjects): BucketGrant[] => {
-  const bound = (bindings: readonly Binding[], bindingNamespace: string): Binding[] =>
-    bindings.filter(({ subjects }) =>
-      subjects?.some((subject) => isUser(subject, user, bindingNamespace)),
+  const bound = (bindings: RbacObjects['roleBindings'], of: string): Binding['roleRef'][] =>
+    bindings.flatMap(({ binding: { subjects, roleRef } }) =>
+      subjects?.some((subject) => isUser(subject, user, of)) ? [roleRef] : [],
     );
-  const inNamespace = bound(rbac.roleBindings, namespace).map(({ roleRef }) => roleRef);
-  const inCluster = bound(rbac.clusterRoleBindings, '').map(({ roleRef }) => roleRef);
+  const inNamespace = bound(rbac.roleBindings, namespace);
+  const inCluster = bound(rbac.clusterRoleBindings, '');
   const roleNames = namesOf(inNamespace, 'Role');
   const clusterRoleNames = namesOf([...inNamespace, ...inCluster], 'ClusterRole');
   return [
@@ -146,11 +147,11 @@ const namesOf = (refs: readonly Binding['roleRef'][], kind: string): Set<string>
   new Set(refs.filter((ref) => ref.kind === kind).map(({ name }) => name));
 
 const annotated = (
-  roles: readonly Role[],
+  roles: RbacObjects['roles'],
   names: ReadonlySet<string>,
   kind: string,
 ): BucketGrant[] =>
-  roles.flatMap(({ metadata, rules }) => {
+  roles.flatMap(({ role: { metadata, rules } }) => {
     const annotation = metadata.annotations?.[BUCKET_PERMISSION_ANNOTATION];
     return annotation !== undefined && names.has(metadata.name)
       ? [{ role: `${kind} ${metadata.name}`, annotation, rules: rules ?? [] }]

@@ -63,13 +63,15 @@ describe('the permission annotation', () => {
 });
 
 describe('the roles of a user', () => {
-  const role = (name: string): Role => ({
-    metadata: { name, annotations: { 'sdewan-bucket-type-permission': '{"*":["*"]}' } },
+  const role = (name: string): { role: Role } => ({
+    role: { metadata: { name, annotations: { 'sdewan-bucket-type-permission': '{"*":["*"]}' } } },
   });
-  const binding = (subject: object, ref: object): Binding => ({
-    metadata: { name: 'b' },
-    roleRef: { kind: 'Role', name: 'r', ...ref },
-    subjects: [{ kind: 'User', name: 'anna', ...subject }],
+  const binding = (subject: object, ref: object): { binding: Binding } => ({
+    binding: {
+      metadata: { name: 'b' },
+      roleRef: { kind: 'Role', name: 'r', ...ref },
+      subjects: [{ kind: 'User', name: 'anna', ...subject }],
+    },
   });
   const rbac = (some: Partial<RbacObjects>): RbacObjects => ({
     roles: [role('r')],
@@ -160,7 +162,7 @@ describe('the roles of a user', () => {
     [
       'a binding without subjects',
       { username: 'anna', groups: [] },
-      { roleBindings: [{ ...binding({}, {}), subjects: null }] },
+      { roleBindings: [{ binding: { ...binding({}, {}).binding, subjects: null } }] },
       [],
     ],
   ])('%s', (_, user, some, expected) => {
@@ -168,7 +170,10 @@ describe('the roles of a user', () => {
   });
 
   it('grant nothing without the annotation', () => {
-    const plain = rbac({ roles: [{ metadata: { name: 'r' } }], roleBindings: [binding({}, {})] });
+    const plain = rbac({
+      roles: [{ role: { metadata: { name: 'r' } } }],
+      roleBindings: [binding({}, {})],
+    });
     expect(grantsOf({ username: 'anna', groups: [] }, 'edge', plain)).toEqual([]);
   });
 });

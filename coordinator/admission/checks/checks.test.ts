@@ -1,20 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { change, context, facts, rule, zone } from '../testing/changes.ts';
-import { claimIsFree } from './claims.ts';
-import { isNotHidden } from './hidden.ts';
-import { linkIsOwn } from './links.ts';
-import { nameIsFree } from './names.ts';
-import { networksExist } from './networks.ts';
-import { isUnused, referencesExist } from './references.ts';
-import { purposeIsServed } from './purpose.ts';
-import { networkHasOneZone } from './zones.ts';
+import { claimIsFree, isNotHidden, linkIsOwn, nameIsFree, networkHasOneZone } from './conflicts.ts';
+import { isUnused, purposeIsServed, referencesExist } from './references.ts';
 import { filtersToLookUp, linksToLookUp, tiesOf, tiesToLookUp } from '../ties.ts';
 import { filterOf, identified, type KeptRule } from '../../memory/kept-rule.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './check.ts';
 import { findRefusals, referenceModes, verdictOf } from '../decide.ts';
 import { ruleChecks } from './list.ts';
-import { cautionsOf, metadataIsValid, specIsValid } from './spec.ts';
+import { cautionsOf, metadataIsValid, networksExist, specIsValid } from './spec.ts';
 
 const going = { deletionTimestamp: '2026-01-02T00:00:00Z' };
 const reject = (name: string, spec: object = {}, metadata = {}) =>

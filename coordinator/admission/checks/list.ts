@@ -2,15 +2,9 @@
 import type { Operation } from '../review.ts';
 import { bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
 import type { Check, FactName } from './check.ts';
-import { claimIsFree } from './claims.ts';
-import { isNotHidden } from './hidden.ts';
-import { linkIsOwn } from './links.ts';
-import { nameIsFree } from './names.ts';
-import { networksExist } from './networks.ts';
-import { purposeIsServed } from './purpose.ts';
-import { isUnused, referencesExist } from './references.ts';
-import { cautionsOf, metadataIsValid, specIsValid } from './spec.ts';
-import { networkHasOneZone } from './zones.ts';
+import { claimIsFree, isNotHidden, linkIsOwn, nameIsFree, networkHasOneZone } from './conflicts.ts';
+import { isUnused, purposeIsServed, referencesExist } from './references.ts';
+import { cautionsOf, metadataIsValid, networksExist, specIsValid } from './spec.ts';
 
 export type ListedCheck = {
   name: string;
@@ -22,73 +16,26 @@ export type ListedCheck = {
   check: Check;
 };
 
+const onWrites = (
+  name: string,
+  severity: ListedCheck['severity'],
+  check: Check,
+  needs: readonly FactName[] = [],
+): ListedCheck => ({ name, on: ['CREATE', 'UPDATE'], needs, severity, check });
+
 export const ruleChecks: readonly ListedCheck[] = [
-  {
-    name: 'metadata',
-    on: ['CREATE', 'UPDATE'],
-    needs: [],
-    severity: 'deny',
-    check: metadataIsValid,
-  },
-  { name: 'spec', on: ['CREATE', 'UPDATE'], needs: [], severity: 'deny', check: specIsValid },
-  {
-    name: 'bucket-type',
-    on: ['CREATE', 'UPDATE'],
-    needs: [],
-    severity: 'deny',
-    check: bucketTypeIsKnown,
-  },
-  { name: 'cautions', on: ['CREATE', 'UPDATE'], needs: [], severity: 'caution', check: cautionsOf },
+  onWrites('metadata', 'deny', metadataIsValid),
+  onWrites('spec', 'deny', specIsValid),
+  onWrites('bucket-type', 'deny', bucketTypeIsKnown),
+  onWrites('cautions', 'caution', cautionsOf),
   { name: 'names', on: ['CREATE'], needs: ['rules'], severity: 'deny', check: nameIsFree },
-  {
-    name: 'claims',
-    on: ['CREATE', 'UPDATE'],
-    needs: ['rules'],
-    severity: 'deny',
-    check: claimIsFree,
-  },
-  {
-    name: 'references',
-    on: ['CREATE', 'UPDATE'],
-    needs: ['rules', 'purposes'],
-    severity: 'reference',
-    check: referencesExist,
-  },
-  {
-    name: 'purpose',
-    on: ['CREATE', 'UPDATE'],
-    needs: ['rules', 'purposes'],
-    severity: 'caution',
-    check: purposeIsServed,
-  },
-  {
-    name: 'zones',
-    on: ['CREATE', 'UPDATE'],
-    needs: ['rules'],
-    severity: 'caution',
-    check: networkHasOneZone,
-  },
-  {
-    name: 'hidden',
-    on: ['CREATE', 'UPDATE'],
-    needs: ['filters'],
-    severity: 'caution',
-    check: isNotHidden,
-  },
-  {
-    name: 'links',
-    on: ['CREATE', 'UPDATE'],
-    needs: ['links'],
-    severity: 'caution',
-    check: linkIsOwn,
-  },
-  {
-    name: 'networks',
-    on: ['CREATE', 'UPDATE'],
-    needs: ['networks'],
-    severity: 'reference',
-    check: networksExist,
-  },
+  onWrites('claims', 'deny', claimIsFree, ['rules']),
+  onWrites('references', 'reference', referencesExist, ['rules', 'purposes']),
+  onWrites('purpose', 'caution', purposeIsServed, ['rules', 'purposes']),
+  onWrites('zones', 'caution', networkHasOneZone, ['rules']),
+  onWrites('hidden', 'caution', isNotHidden, ['filters']),
+  onWrites('links', 'caution', linkIsOwn, ['links']),
+  onWrites('networks', 'reference', networksExist, ['networks']),
   { name: 'used-by', on: ['DELETE'], needs: ['rules'], severity: 'reference', check: isUnused },
 ];
 

@@ -1,4 +1,4 @@
-/** References between CRs: a reference needs its target, and a target that is used stays. */
+/** References between CRs: a reference needs its target, and a target that is used stays. And the label by which all of them belong to a CNF. */
 import { keyOf } from '#shared/compile/in-use.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -8,9 +8,8 @@ import { few } from '#shared/runtime/few.ts';
 import { isKept } from '../../memory/kept-rule.ts';
 import { tiesToLookUp } from '../ties.ts';
 import type { Check, Facts, RuleChange } from './check.ts';
-import { wrongPurpose } from './wrong-purpose.ts';
 
-export const missingReferences = (
+const missingReferences = (
   { after, specChanged }: RuleChange,
   { rules }: Pick<Facts, 'rules'>,
 ): readonly Reference[] => {
@@ -56,10 +55,33 @@ const mayUse = (rule: RuleObject, change: RuleChange): boolean => {
   return referencesOf(rule).some((reference) => keyOf(reference.kind, reference.name) === key);
 };
 
-const isStaying = ({ metadata }: RuleObject): boolean => metadata.deletionTimestamp === undefined;
+export const isStaying = ({ metadata }: RuleObject): boolean =>
+  metadata.deletionTimestamp === undefined;
 
 const keyOfRule = ({ kind, metadata }: RuleObject): string => keyOf(kind, metadata.name);
 
 /** A zone can have thousands of users; kubectl shows one line. */
 const listOf = (rules: readonly RuleObject[]): string =>
   few(rules.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort());
+
+/** What a wrong label is called; undefined: a CNF has the purpose, or there is none at all, and any label may be meant. */
+const wrongPurpose = (
+  { purpose }: Pick<RuleChange, 'purpose'>,
+  { purposes }: Pick<Facts, 'purposes'>,
+): string | undefined => {
+  if (purposes.has(purpose) || purposes.size === 0) return undefined;
+  return `no CNF has purpose ${purpose} here; there is ${few([...purposes].sort())}`;
+};
+
+/** The label that ties a rule to a CNF, against the CNFs that there are. Rules may come before their CNF, so it only warns. */
+export const purposeIsServed: Check = (change, facts) => {
+  const { before, after, purpose } = change;
+  if (after === undefined) return undefined;
+  if (before !== undefined && before.metadata.labels?.[PURPOSE_LABEL] === purpose) return undefined;
+  // A policy refuses one without the label.
+  if (purpose === '') return undefined;
+  const wrong = wrongPurpose(change, facts);
+  // Else that is part of the refusal.
+  if (wrong === undefined || missingReferences(change, facts).length > 0) return undefined;
+  return { reason: 'Caution', message: `metadata.labels.${PURPOSE_LABEL}: ${wrong}` };
+};

@@ -1,4 +1,4 @@
-/** The CR by itself: its spec by the schema that agents use, and its name as OpenWRT can hold it. */
+/** The CR by itself: its spec by the schema that agents use, its name as OpenWRT can hold it, and networks that its CNF has. */
 import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
 import { ASSUMED } from '#shared/resources/capabilities.ts';
 import type { Check } from './check.ts';
@@ -38,5 +38,20 @@ export const metadataIsValid: Check = ({ operation, before, after, kind }) => {
   return {
     reason: problem.reason === 'NameTooLong' ? 'NameTooLong' : 'InvalidSpec',
     message: problem.message,
+  };
+};
+
+/** Networks that the spec names, against the CNF's `nfn-network` annotation. Nothing is said while there is no CNF. */
+export const networksExist: Check = ({ after, specChanged, kind }, { networks }) => {
+  if (after === undefined || !specChanged || networks === undefined || !kind.networks)
+    return undefined;
+  const checked = checkSpec(kind, after.spec);
+  if ('problem' in checked) return undefined;
+  const unknown = kind.networks(checked.spec).filter(({ network }) => !networks.has(network));
+  if (unknown.length === 0) return undefined;
+  const known = [...networks].sort().join(', ') || 'none';
+  return {
+    reason: 'UnknownNetwork',
+    message: `${unknown.map(({ path, network }) => `${path}: ${network}`).join(', ')} is not a network of the CNF; it has: ${known}`,
   };
 };

@@ -1,0 +1,109 @@
+/** What a rule must not have in common with others, or leave to it. */
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { ORDER_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import { few } from '#shared/runtime/few.ts';
+import { isKept } from '../../memory/kept-rule.ts';
+import { hidersAmong } from '../hiders.ts';
+import {
+  claiming,
+  claimsOfRule,
+  heldBy,
+  networksOfZone,
+  onLinkOf,
+  sectionOf,
+  zoneOn,
+} from '../ties.ts';
+import type { Check, RuleChange } from './check.ts';
+import { isStaying } from './references.ts';
+
+const isItself = (rule: RuleObject, { kind, name }: RuleChange): boolean =>
+  rule.kind === kind.kind && rule.metadata.name === name;
+
+/** Two CRs whose names OpenWRT cannot tell apart: the later one is refused. */
+export const nameIsFree: Check = (change, { rules }, { kinds }) => {
+  const { operation, kind, name } = change;
+  const section = sectionOf(kind, name);
+  if (operation !== 'CREATE' || section === undefined) return undefined;
+  const owner = rules.find((rule) => {
+    const definition = kinds.find((candidate) => candidate.kind === rule.kind);
+    return (
+      definition !== undefined &&
+      isStaying(rule) &&
+      !isItself(rule, change) &&
+      sectionOf(definition, rule.metadata.name) === section
+    );
+  });
+  if (owner === undefined) return undefined;
+  return {
+    reason: 'NameConflict',
+    message:
+      `metadata.name: OpenWRT has the same name for ${name} and ${owner.kind} ${owner.metadata.name}: ` +
+      `section ${section}; choose another name`,
+  };
+};
+
+/** What only one rule of a CNF can have, such as the number of a virtual router on a network: the later one is refused. */
+export const claimIsFree: Check = (change, { rules }) => {
+  const { after, specChanged } = change;
+  if (after === undefined || !specChanged) return undefined;
+  const others = rules.filter((rule) => isStaying(rule) && !isItself(rule, change));
+  const found = heldBy(others, claimsOfRule(after), (key) => claiming(change, key));
+  return (
+    found && {
+      reason: 'NameConflict',
+      message: `${found.path}: ${found.other.kind} ${found.other.metadata.name} has ${found.key} on this CNF; choose another`,
+    }
+  );
+};
+
+/** What CNFs on one link must not have in common, such as the number of a virtual router. Whether they are on one link is not known here. */
+export const linkIsOwn: Check = (change, { links }) => {
+  const { after, purpose, specChanged } = change;
+  if (after === undefined || !specChanged) return undefined;
+  const others = links.filter(
+    (rule) => isStaying(rule) && rule.metadata.labels?.[PURPOSE_LABEL] !== purpose,
+  );
+  const claims = claimsOfRule(after).filter(({ onLink }) => onLink);
+  const found = heldBy(others, claims, (key) => onLinkOf(change, key));
+  if (found === undefined) return undefined;
+  const { key, other, path } = found;
+  return {
+    reason: 'Caution',
+    message: `${path}: ${other.kind} ${other.metadata.name} of CNF ${other.metadata.labels?.[PURPOSE_LABEL]} has ${key} as well; where both are on one link, one CNF takes the address from the other: choose another`,
+  };
+};
+
+/** Two zones on one network: OpenWRT's firewall allows it, and gives each packet to the zone that comes first. */
+export const networkHasOneZone: Check = (change, { rules }) => {
+  const { after, kind, specChanged } = change;
+  if (after === undefined || !specChanged) return undefined;
+  const others = rules.filter(
+    (rule) => rule.kind === kind.kind && isStaying(rule) && !isItself(rule, change),
+  );
+  const networks = networksOfZone(after);
+  for (const [index, network] of networks.entries()) {
+    const tie = zoneOn(change, network);
+    const other = others.find((rule) =>
+      isKept(rule) ? rule.ties.includes(tie) : networksOfZone(rule).includes(network),
+    );
+    if (other)
+      return {
+        reason: 'Caution',
+        message: `spec.network[${index}]: ${network} is in ${other.kind} ${other.metadata.name} as well; the firewall puts each packet into the zone that comes first`,
+      };
+  }
+  return undefined;
+};
+
+/** A rule that decides for no packet, since others do before it: legal, and rarely meant. */
+export const isNotHidden: Check = ({ after, specChanged }, { filters }) => {
+  if (after === undefined || !specChanged) return undefined;
+  const hiders = hidersAmong(after, filters);
+  if (hiders.length === 0) return undefined;
+  const names = few(hiders.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  const decide = hiders.length === 1 ? 'decides' : 'decide';
+  return {
+    reason: 'Caution',
+    message: `spec: no packet comes to it: ${names} ${decide} before it for all that it matches; if that is not meant, have it come first by annotation ${ORDER_ANNOTATION}, or change one of them`,
+  };
+};
