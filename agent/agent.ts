@@ -6,7 +6,6 @@ import { POLICY_TABLE } from '#shared/policy/table.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { createClientCounter } from '#shared/kube/figures.ts';
-import type { ReflectorTimings } from '#shared/kube/reflector.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
@@ -57,7 +56,6 @@ export type AgentOptions = {
   apiServer: Target;
   clock: Clock;
   log: Logger;
-  reflectorTimings?: Partial<ReflectorTimings>;
 };
 
 const LOCK_OUT_FILE = 'lock-out.json';
@@ -105,7 +103,6 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     },
     clock,
     log,
-    ...(options.reflectorTimings && { timings: options.reflectorTimings }),
   });
   const secrets = createSecretSource({
     client: kube,
@@ -114,7 +111,6 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     users: () => ({ rules: source.rules(), lastGood: lastGood.current() }),
     onChange: () => loop.mark(),
     log,
-    ...(options.reflectorTimings && { timings: options.reflectorTimings }),
   });
   const information = createInformationSource({
     driver,
@@ -130,7 +126,6 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     onChange: () => policyKeeper.mark(),
     clock,
     log,
-    ...(options.reflectorTimings && { timings: options.reflectorTimings }),
   });
   const status = createStatus({
     driver,

@@ -27,54 +27,39 @@ export type DriverOptions = {
 };
 export type LoginFiles = Pick<OpenwrtTarget, 'usernameFile' | 'passwordFile'>;
 
-type Implementation = {
-  create: (target: OpenwrtTarget, options: DriverOptions) => Driver;
-  /** Whether the OpenWRT speaks its API. @throws OpenwrtApiMissingError when it does not */
-  detect: (driver: Driver, signal: AbortSignal) => Promise<unknown>;
-};
-
-/** The first look needs all that a driver needs. */
-const byFirstLook: Implementation['detect'] = (driver, signal) => driver.fingerprint(signal);
-
-const implementations: Readonly<Record<DriverName, Implementation>> = {
-  ubus: {
-    create: (target, { packages, unconfirmed, clock, log }) =>
-      createUbusDriver({ target, packages, unconfirmed, clock, log }),
-    detect: byFirstLook,
-  },
-  icn: {
-    create: (target, { reassertMs, clock }) => createIcnDriver({ target, reassertMs, clock }),
-    detect: byFirstLook,
-  },
+const makers: Readonly<
+  Record<DriverName, (target: OpenwrtTarget, options: DriverOptions) => Driver>
+> = {
+  ubus: (target, { packages, unconfirmed, clock, log }) =>
+    createUbusDriver({ target, packages, unconfirmed, clock, log }),
+  icn: (target, { reassertMs, clock }) => createIcnDriver({ target, reassertMs, clock }),
 };
 
 /** The one place where a driver's name becomes a driver. */
 export const createDriver = (options: DriverOptions): Driver => {
   const { wanted, target, logins, log } = options;
-  const candidates = driversFor(wanted).flatMap(({ name }): Candidate[] => {
+  const candidates = driversFor(wanted).flatMap(({ name }): Driver[] => {
     const login = logins.get(name);
-    const { create, detect } = implementations[name];
-    return login ? [{ driver: create({ ...target, ...login }, options), detect }] : [];
+    return login ? [makers[name]({ ...target, ...login }, options)] : [];
   });
   const [only] = candidates;
-  return wanted !== 'auto' && only ? only.driver : createAutoDriver({ candidates, log });
+  return wanted !== 'auto' && only ? only : createAutoDriver({ candidates, log });
 };
-
-type Candidate = Pick<Implementation, 'detect'> & { driver: Driver };
 
 const createAutoDriver = ({
   candidates,
   log,
 }: {
-  candidates: readonly Candidate[];
+  candidates: readonly Driver[];
   log: Logger;
 }): Driver => {
   let chosen: Driver | undefined;
 
   const choose = async (signal: AbortSignal): Promise<Driver> => {
-    for (const { driver, detect } of candidates) {
+    for (const driver of candidates) {
       try {
-        await detect(driver, signal);
+        // The first look needs all that a driver needs.
+        await driver.fingerprint(signal);
       } catch (error) {
         if (!(error instanceof OpenwrtApiMissingError)) throw error;
         log.debug(
@@ -87,7 +72,7 @@ const createAutoDriver = ({
       chosen = driver;
       return driver;
     }
-    const names = candidates.map(({ driver }) => driver.name).join(', ');
+    const names = candidates.map(({ name }) => name).join(', ');
     throw new OpenwrtUnreachableError(
       'select a driver',
       `OpenWRT answers the API of none of: ${names}`,
@@ -110,7 +95,7 @@ const createAutoDriver = ({
     kernelRules: () => chosen?.kernelRules?.() ?? NOT_READ,
     policies: () => chosen?.policies?.(),
     close: async () => {
-      await Promise.all(candidates.map(({ driver }) => driver.close()));
+      await Promise.all(candidates.map((driver) => driver.close()));
     },
   };
 };

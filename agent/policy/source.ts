@@ -1,6 +1,6 @@
 /** The PolicyEnforcements and AddressGroups of one CNF, as the API server has them: a watch each. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { addressGroupResource, type AddressGroup } from '#shared/resources/address-group.ts';
 import {
@@ -18,7 +18,6 @@ export type PolicySourceDeps = {
   onChange: () => void;
   clock: Clock;
   log: Logger;
-  timings?: Partial<ReflectorTimings>;
 };
 
 export type PolicySource = {
@@ -32,7 +31,7 @@ export type PolicySource = {
 };
 
 export const createPolicySource = (deps: PolicySourceDeps): PolicySource => {
-  const { client, clock, log, namespace, onChange, purpose, timings } = deps;
+  const { client, clock, log, namespace, onChange, purpose } = deps;
   const common = {
     client,
     selection: { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` },
@@ -41,7 +40,6 @@ export const createPolicySource = (deps: PolicySourceDeps): PolicySource => {
     ignoreStatusUpdates: true,
     clock,
     log,
-    ...(timings && { timings }),
   };
   const enforcements = new Reflector({ ...common, resource: policyEnforcementResource });
   const groups = new Reflector({ ...common, resource: addressGroupResource });

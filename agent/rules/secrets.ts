@@ -7,13 +7,8 @@ import { checkSpec } from '#shared/compile/check.ts';
 import { secretKey, type LastGood } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
-import {
-  dataObjectSchema,
-  identityOf,
-  type ResourceType,
-  type RuleObject,
-} from '#shared/kube/objects.ts';
-import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
+import { dataObjectSchema, identityOf, resourceV1, type RuleObject } from '#shared/kube/objects.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 
 export type SecretSourceDeps = {
@@ -25,7 +20,6 @@ export type SecretSourceDeps = {
   /** Called when a value, or what is known of a Secret, has changed. Must return at once. */
   onChange: () => void;
   log: Logger;
-  timings?: Partial<ReflectorTimings>;
 };
 
 export type SecretSource = {
@@ -46,18 +40,12 @@ const secretSchema = dataObjectSchema.transform(({ data = {}, ...object }) => ({
 }));
 type Secret = z.infer<typeof secretSchema>;
 
-const SECRETS: ResourceType<Secret> = {
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  schema: secretSchema,
-};
+const SECRETS = resourceV1('', 'secrets', 'Secret', secretSchema);
 
 type Followed = { reflector: Reflector<Secret>; leave: AbortController };
 
 export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
-  const { client, kinds, namespace, users, onChange, log, timings } = deps;
+  const { client, kinds, namespace, users, onChange, log } = deps;
   const followed = new Map<string, Followed>();
   const watches = new Set<Promise<void>>();
   /** Until then nothing is asked of the API server; afterwards it is `run`'s signal. */
@@ -79,7 +67,6 @@ export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
       onEvent: onChange,
       onState: onChange,
       log,
-      ...(timings !== undefined && { timings }),
     });
     const entry = { reflector, leave: new AbortController() };
     followed.set(name, entry);
