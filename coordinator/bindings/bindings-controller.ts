@@ -11,7 +11,7 @@ import {
   type ControllerDeps,
   type Outcome,
 } from '#shared/kube/controller.ts';
-import { objectSchema } from '#shared/kube/objects.ts';
+import { objectSchema, resourceV1 } from '#shared/kube/objects.ts';
 import { find, isOvertaken, keep, type Desired, type WriteOutcome } from '#shared/kube/owned.ts';
 import {
   COORDINATOR_CA_CONFIG_MAP,
@@ -122,15 +122,10 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
   };
 };
 
-const roleBindings = { ...rbacResources.roleBindings, schema: objectSchema };
+const { group, plural, kind } = rbacResources.roleBindings;
+const roleBindings = resourceV1(group, plural, kind, objectSchema);
 const caConfigMap = {
-  resource: {
-    group: '',
-    version: 'v1',
-    plural: 'configmaps',
-    kind: 'ConfigMap',
-    schema: objectSchema,
-  },
+  resource: resourceV1('', 'configmaps', 'ConfigMap', objectSchema),
   name: COORDINATOR_CA_CONFIG_MAP,
 };
 

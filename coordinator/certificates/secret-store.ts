@@ -1,19 +1,13 @@
 /** Reads and writes the certificate Secret. Writes are fenced to the version that was read, so of several replicas one wins. */
 import type * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { dataObjectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { dataObjectSchema, resourceV1 } from '#shared/kube/objects.ts';
 import { find, isOvertaken, keep } from '#shared/kube/owned.ts';
 import { isProvided, readMaterial, writeMaterial, type Material } from './material.ts';
 
 type Secret = z.infer<typeof dataObjectSchema>;
 
-const secrets: ResourceType<Secret> = {
-  group: '',
-  version: 'v1',
-  plural: 'secrets',
-  kind: 'Secret',
-  schema: dataObjectSchema,
-};
+const secrets = resourceV1('', 'secrets', 'Secret', dataObjectSchema);
 
 export type StoredMaterial = {
   material: Material | undefined;

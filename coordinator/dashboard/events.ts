@@ -12,6 +12,7 @@ import { isGone } from '#shared/kube/errors.ts';
 import {
   identityOf,
   objectSchema,
+  resourceV1,
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
@@ -61,12 +62,11 @@ const said = z.looseObject({
 
 type Kept = KubeObject & { seen: RecentEvent };
 
-const events: ResourceType<Kept> = {
-  group: '',
-  version: 'v1',
-  plural: 'events',
-  kind: 'Event',
-  schema: objectSchema.transform((object): Kept => {
+const events = resourceV1(
+  '',
+  'events',
+  'Event',
+  objectSchema.transform((object): Kept => {
     const { involvedObject, type, reason, message, count, lastTimestamp, eventTime } =
       said.parse(object);
     const { kind, name, uid } = involvedObject;
@@ -81,7 +81,7 @@ const events: ResourceType<Kept> = {
     };
     return { ...identityOf(object), seen };
   }),
-};
+);
 
 /** There may be any number of them: none of a list stays in memory beside those that are kept. */
 const keptAtOnce = (keep: (event: Kept) => void): ResourceType<KubeObject> => ({

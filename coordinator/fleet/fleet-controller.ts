@@ -14,12 +14,7 @@ import {
 import { isConflict, isUnanswered, KubeError } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
-import {
-  identityOf,
-  objectSchema,
-  type KubeObject,
-  type ResourceType,
-} from '#shared/kube/objects.ts';
+import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { find, isControlledBy } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
@@ -504,13 +499,12 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   };
 };
 
-const nodes: ResourceType<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  schema: objectSchema.transform((object): KubeObject => identityOf(object)),
-};
+const nodes = resourceV1(
+  '',
+  'nodes',
+  'Node',
+  objectSchema.transform((object): KubeObject => identityOf(object)),
+);
 
 /** A watch tells only that something has changed: what, is read. */
 const placedDeployments = {

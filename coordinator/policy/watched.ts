@@ -4,6 +4,7 @@ import * as z from 'zod';
 import {
   identityOf,
   objectSchema,
+  resourceV1,
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
@@ -172,13 +173,12 @@ export const watchedPods: ResourceType<WatchedPod> = {
   }),
 };
 
-export const watchedNamespaces: ResourceType<WatchedNamespace> = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  schema: objectSchema.transform((object): WatchedNamespace => ({
+export const watchedNamespaces = resourceV1(
+  '',
+  'namespaces',
+  'Namespace',
+  objectSchema.transform((object): WatchedNamespace => ({
     ...identityOf(object),
     labels: object.metadata.labels ?? {},
   })),
-};
+);

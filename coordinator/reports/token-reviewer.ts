@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
@@ -50,13 +50,12 @@ const answerSchema = z.object({
 });
 type Answer = z.infer<typeof answerSchema>;
 
-const tokenReviews: ResourceType<Answer> = {
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  plural: 'tokenreviews',
-  kind: 'TokenReview',
-  schema: answerSchema,
-};
+const tokenReviews = resourceV1(
+  'authentication.k8s.io',
+  'tokenreviews',
+  'TokenReview',
+  answerSchema,
+);
 
 type Verdict = TokenClaims | RefusalCode;
 

@@ -13,12 +13,7 @@ import {
 } from '#shared/kube/controller.ts';
 import { isForbidden, isOutdated } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
-import {
-  identityOf,
-  objectSchema,
-  type KubeObject,
-  type ResourceType,
-} from '#shared/kube/objects.ts';
+import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { POLICY_GROUPS_ANNOTATION } from '#shared/names.ts';
 import { podResource } from '../cnf/workload.ts';
@@ -54,12 +49,11 @@ export type SecurityGroupsController = {
 
 type WatchedNode = KubeObject & { addresses: readonly string[] };
 
-const nodeResource: ResourceType<WatchedNode> = {
-  group: '',
-  version: 'v1',
-  plural: 'nodes',
-  kind: 'Node',
-  schema: objectSchema
+const nodeResource = resourceV1(
+  '',
+  'nodes',
+  'Node',
+  objectSchema
     .extend({
       status: z
         .object({
@@ -73,7 +67,7 @@ const nodeResource: ResourceType<WatchedNode> = {
         .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
         .map(({ address }) => address),
     })),
-};
+);
 
 const KEY = 'all';
 const COALESCE_MS = 50;

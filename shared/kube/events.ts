@@ -12,7 +12,7 @@ import { Recent } from '../runtime/recent.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import type { KubeClient } from './client.ts';
 import { isConflict, isNotFound, KubeError } from './errors.ts';
-import type { KubeObject, ResourceType } from './objects.ts';
+import { resourceV1, type KubeObject } from './objects.ts';
 
 export type RecordedEvent = {
   object: KubeObject;
@@ -38,13 +38,7 @@ export type EventRecorderOptions = {
 
 const storedSchema = z.object({ count: z.number().optional() });
 
-export const events: ResourceType<z.infer<typeof storedSchema>> = {
-  group: '',
-  version: 'v1',
-  plural: 'events',
-  kind: 'Event',
-  schema: storedSchema,
-};
+export const events = resourceV1('', 'events', 'Event', storedSchema);
 
 /** An object may cause this many Events at once, and one more per minute. */
 const BURST = 20;

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { Clock } from '../runtime/clock.ts';
 import type { CallOptions, KubeClient } from './client.ts';
 import { isConflict } from './errors.ts';
-import { objectSchema, type ResourceType } from './objects.ts';
+import { objectSchema, resourceV1 } from './objects.ts';
 import { find } from './owned.ts';
 import { apiVersionOf, type ObjectKey } from './path.ts';
 import { HANDOVER_ANNOTATION } from '../names.ts';
@@ -24,13 +24,7 @@ const leaseSchema = objectSchema.extend({
 });
 type Lease = z.infer<typeof leaseSchema>;
 
-const leases: ResourceType<Lease> = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  schema: leaseSchema,
-};
+const leases = resourceV1('coordination.k8s.io', 'leases', 'Lease', leaseSchema);
 
 /** What the holder leaves to the next one, as text; '' is nothing. */
 export type Handover = {

@@ -99,14 +99,22 @@ export type ResourceType<T extends object = RuleObject> = {
   schema: z.ZodType<T, object>;
 };
 
-/** A resource of version v1 of which nothing is read but what every object has. */
-export const resourceV1 = (group: string, plural: string, kind: string): ResourceType => ({
-  group,
-  version: 'v1',
-  plural,
-  kind,
-  schema: objectSchema,
-});
+/** A resource of version v1. Without a schema nothing is read of its objects but what every object has. */
+export function resourceV1(group: string, plural: string, kind: string): ResourceType;
+export function resourceV1<T extends object>(
+  group: string,
+  plural: string,
+  kind: string,
+  schema: z.ZodType<T, object>,
+): ResourceType<T>;
+export function resourceV1(
+  group: string,
+  plural: string,
+  kind: string,
+  schema: z.ZodType<object, object> = objectSchema,
+): ResourceType<object> {
+  return { group, version: 'v1', plural, kind, schema };
+}
 
 /** Of two versions of one object. They grow; those of custom resources are etcd's revisions. */
 export const isLater = (

@@ -1,7 +1,7 @@
 /** What the API server says of a viewer: who holds a token, and what a user may list. Nothing is kept here, least of all the token. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 import { DASHBOARD_AUDIENCE } from '#shared/names.ts';
 
 const userSchema = z.object({
@@ -29,22 +29,20 @@ const identitySchema = z.object({
     user: z.unknown(),
   }),
 });
-const tokenReviews: ResourceType<z.infer<typeof identitySchema>> = {
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  plural: 'tokenreviews',
-  kind: 'TokenReview',
-  schema: identitySchema,
-};
+const tokenReviews = resourceV1(
+  'authentication.k8s.io',
+  'tokenreviews',
+  'TokenReview',
+  identitySchema,
+);
 
 const accessSchema = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
-const accessReviews: ResourceType<z.infer<typeof accessSchema>> = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  plural: 'subjectaccessreviews',
-  kind: 'SubjectAccessReview',
-  schema: accessSchema,
-};
+const accessReviews = resourceV1(
+  'authorization.k8s.io',
+  'subjectaccessreviews',
+  'SubjectAccessReview',
+  accessSchema,
+);
 
 /** Somebody waits for the page. */
 const TIMEOUT_MS = 5_000;
