@@ -13,3 +13,10 @@ export const nearestOf = <T>(
     .sort((a, b) => a.far - b.far)
     .map(({ item }) => item);
 };
+
+/** The three nearest of them, for a sentence. */
+export const nearestNames = <T>(
+  written: string,
+  items: readonly T[],
+  nameOf: (item: T) => string,
+): string => nearestOf(written, items, nameOf).slice(0, 3).map(nameOf).join(', ');

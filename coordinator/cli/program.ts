@@ -10,7 +10,7 @@ import {
   type ExitCode,
 } from './command.ts';
 import { COMPLETE, completionsOf } from './completion/complete.ts';
-import { nearestOf } from './nearest.ts';
+import { nearestNames } from './nearest.ts';
 import { VERSION } from '#shared/own-version.ts';
 
 export type ProgramDeps = {
@@ -95,8 +95,6 @@ const examplesOf = (name: string, { name: command, examples }: CommandFile): str
     ]),
   ].join('\n');
 
-const NAMED = 3;
-
 /** Commander would take a question for its help as one for that of the program. */
 const unknownCommand = (
   [first = '', second]: readonly string[],
@@ -109,8 +107,7 @@ const unknownCommand = (
 };
 
 const unknownWords = (unknown: string, { name, commands }: ProgramDeps): string => {
-  const nearest = nearestOf(unknown, commands, (one) => one.name).slice(0, NAMED);
-  const names = nearest.map((one) => one.name).join(', ');
+  const names = nearestNames(unknown, commands, (one) => one.name);
   return `unknown command '${unknown}'; the nearest are ${names}. Help: ${name} --help`;
 };
 

@@ -12,7 +12,6 @@ const kindWith = (spec: z.ZodType): KindDefinition => ({
   scope: 'Namespaced',
   kind: 'Example',
   plural: 'examples',
-  singular: 'example',
   shortNames: [],
   description: 'An example.',
   schema: objectSchema,

@@ -37,7 +37,7 @@ export const crdOf = (resource: Resource) => ({
       kind: resource.kind,
       listKind: `${resource.kind}List`,
       plural: resource.plural,
-      singular: resource.singular,
+      singular: resource.kind.toLowerCase(),
       shortNames: resource.shortNames,
       ...(resource.category !== undefined && { categories: [resource.category] }),
     },

@@ -14,7 +14,6 @@ const wholeCluster: KindDefinition = {
   scope: 'Cluster',
   kind: 'Example',
   plural: 'examples',
-  singular: 'example',
   shortNames: [],
   description: 'An example.',
   schema: objectSchema,

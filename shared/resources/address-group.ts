@@ -40,7 +40,6 @@ export const addressGroupResource = {
   scope: 'Namespaced',
   kind: 'AddressGroup',
   plural: 'addressgroups',
-  singular: 'addressgroup',
   shortNames: ['ag'],
   description:
     'Addresses of pods that a selector of a NetworkPolicy selects. Written by the coordinator alone.',

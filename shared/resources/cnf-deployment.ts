@@ -247,7 +247,6 @@ export const cnfDeploymentResource = {
   scope: 'Namespaced',
   kind: 'CNFDeployment',
   plural: 'cnfdeployments',
-  singular: 'cnfdeployment',
   shortNames: ['cnfdeploy'],
   category: FLEET_CATEGORY,
   description:

@@ -57,7 +57,6 @@ export const cnfSetResource = {
   scope: 'Namespaced',
   kind: 'CNFSet',
   plural: 'cnfsets',
-  singular: 'cnfset',
   shortNames: [],
   category: FLEET_CATEGORY,
   description:

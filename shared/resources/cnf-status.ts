@@ -84,7 +84,6 @@ export const cnfStatusResource = {
   scope: 'Namespaced',
   kind: 'CNFStatus',
   plural: 'cnfstatuses',
-  singular: 'cnfstatus',
   shortNames: ['cnfst'],
   description: 'How the pods of a CNF are, as their agents report it.',
   spec: z.strictObject({}).describe('Empty.'),

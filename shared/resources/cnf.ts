@@ -66,7 +66,6 @@ export const cnfResource = {
   scope: 'Namespaced',
   kind: 'CNF',
   plural: 'cnfs',
-  singular: 'cnf',
   shortNames: [],
   category: FLEET_CATEGORY,
   description: 'A pod of a CNFDeployment, and how it is. Written by the coordinator alone.',

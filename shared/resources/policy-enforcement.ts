@@ -125,7 +125,6 @@ export const policyEnforcementResource = {
   scope: 'Namespaced',
   kind: 'PolicyEnforcement',
   plural: 'policyenforcements',
-  singular: 'policyenforcement',
   shortNames: ['pe'],
   description:
     'A NetworkPolicy, or MultiNetworkPolicy, at one CNF, and how far it is enforced there. Written by the coordinator alone.',

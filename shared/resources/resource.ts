@@ -44,7 +44,6 @@ export type ScalePaths = {
 
 export type Resource<Spec = unknown> = ResourceType & {
   scope: 'Namespaced' | 'Cluster';
-  singular: string;
   shortNames: readonly string[];
   /** `kubectl get <category>` lists it. */
   category?: string;

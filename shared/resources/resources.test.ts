@@ -4,8 +4,8 @@ import { resourceOfRule, resources } from './resources.ts';
 
 /** `kubectl get` takes all of them, in one name space. */
 it('no two resources have a name in common', () => {
-  const names = resources.flatMap(({ plural, singular, shortNames }) => [
-    ...new Set([plural, singular, ...shortNames]),
+  const names = resources.flatMap(({ kind, plural, shortNames }) => [
+    ...new Set([plural, kind.toLowerCase(), ...shortNames]),
   ]);
   expect(names).toEqual([...new Set(names)]);
 });

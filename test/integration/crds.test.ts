@@ -157,7 +157,6 @@ const fleet: Resource = {
   scope: 'Namespaced',
   kind: 'Fleet',
   plural: 'fleets',
-  singular: 'fleet',
   shortNames: [],
   description: 'Some CNFs.',
   schema: objectSchema,

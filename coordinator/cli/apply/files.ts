@@ -6,7 +6,7 @@ import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
 import { readManifests, type ManifestSource } from '../manifest/read.ts';
 import { pathOf, type Located } from '../manifest/positions.ts';
-import { nearestOf } from '../nearest.ts';
+import { nearestNames } from '../nearest.ts';
 
 const schema = z.looseObject({
   apiVersion: z.string(),
@@ -18,8 +18,6 @@ const schema = z.looseObject({
     annotations: z.record(z.string(), z.string()).exactOptional(),
   }),
 });
-
-const NAMED = 3;
 
 /** `code`: of the command, which ends with it. `namespace`: of rules that name none. */
 export const rulesInFiles = async (
@@ -80,8 +78,7 @@ const objectIn = (
 };
 
 const noRule = (kind: string): string => {
-  const nearest = nearestOf(kind, kinds, (one) => one.kind).slice(0, NAMED);
-  const names = nearest.map((one) => one.kind).join(', ');
+  const names = nearestNames(kind, kinds, (one) => one.kind);
   return `${kind} is no kind of rule; the nearest are ${names}. kubectl applies and deletes what is no rule`;
 };
 

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, resourceV1, type ResourceType } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { resources } from '#shared/resources/resources.ts';
@@ -36,17 +36,16 @@ type Reader = { client: KubeClient; signal: AbortSignal };
 
 const PAGE_SIZE = 500;
 
-const crds = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  schema: objectSchema.extend({
+const crds = resourceV1(
+  'apiextensions.k8s.io',
+  'customresourcedefinitions',
+  'CustomResourceDefinition',
+  objectSchema.extend({
     spec: z.looseObject({
       versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
     }),
   }),
-} satisfies ResourceType;
+);
 
 const webhookSchema = objectSchema.extend({
   webhooks: z

@@ -1,17 +1,16 @@
 /** Whether Neutron follows policies, by the Events that the coordinator leaves on them: the last one of each policy is the truth. Pure but for `neutronEvents`. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, resourceV1 } from '#shared/kube/objects.ts';
 import { few } from '#shared/runtime/few.ts';
 import { bad, good } from './states.ts';
 import type { Item } from './view.ts';
 
-export const eventResource = {
-  group: '',
-  version: 'v1',
-  plural: 'events',
-  kind: 'Event',
-  schema: objectSchema.extend({
+export const eventResource = resourceV1(
+  '',
+  'events',
+  'Event',
+  objectSchema.extend({
     reason: z.string().default(''),
     message: z.string().default(''),
     lastTimestamp: z.string().nullish(),
@@ -22,7 +21,7 @@ export const eventResource = {
       uid: z.string().default(''),
     }),
   }),
-} satisfies ResourceType;
+);
 export type PolicyEvent = z.infer<(typeof eventResource)['schema']>;
 
 /** Of a container of the coordinator. */

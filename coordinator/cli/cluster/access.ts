@@ -1,7 +1,7 @@
 /** Whether the user may do something, as the API server says. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 
 /** As RBAC has them; all namespaces, and all names, where none is given. */
 export type AskedAccess = {
@@ -13,13 +13,12 @@ export type AskedAccess = {
   name?: string;
 };
 
-const accessReviews = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  plural: 'selfsubjectaccessreviews',
-  kind: 'SelfSubjectAccessReview',
-  schema: z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) }),
-} satisfies ResourceType<object>;
+const accessReviews = resourceV1(
+  'authorization.k8s.io',
+  'selfsubjectaccessreviews',
+  'SelfSubjectAccessReview',
+  z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) }),
+);
 
 /** @throws KubeError */
 export const isAllowed = async (

@@ -1,13 +1,12 @@
 /** Deployments, as far as commands look at them. */
 import * as z from 'zod';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, resourceV1 } from '#shared/kube/objects.ts';
 
-export const deployments = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'deployments',
-  kind: 'Deployment',
-  schema: objectSchema.extend({
+export const deployments = resourceV1(
+  'apps',
+  'deployments',
+  'Deployment',
+  objectSchema.extend({
     spec: z.looseObject({
       replicas: z.int().default(1),
       template: z.looseObject({
@@ -23,4 +22,4 @@ export const deployments = {
     }),
     status: z.looseObject({ readyReplicas: z.int().default(0) }).optional(),
   }),
-} satisfies ResourceType;
+);

@@ -1,17 +1,16 @@
 /** The coordinators that serve a dashboard. Pure. */
 import * as z from 'zod';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, resourceV1 } from '#shared/kube/objects.ts';
 
 /** As deploy/ has them. */
 export const COORDINATORS = 'app=sdewan-coordinator';
 const PORT_NAME = 'dashboard';
 
-export const coordinatorPods = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  schema: objectSchema.extend({
+export const coordinatorPods = resourceV1(
+  '',
+  'pods',
+  'Pod',
+  objectSchema.extend({
     spec: z.looseObject({
       containers: z.array(
         z.looseObject({
@@ -27,7 +26,7 @@ export const coordinatorPods = {
       })
       .optional(),
   }),
-} satisfies ResourceType;
+);
 export type CoordinatorPod = z.infer<typeof coordinatorPods.schema>;
 
 export type ServingPod = { pod: string; port: number };

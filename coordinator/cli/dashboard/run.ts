@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 import { forwardPort } from '#shared/kube/port-forward.ts';
 import { DASHBOARD_AUDIENCE } from '#shared/names.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
@@ -65,13 +65,12 @@ const podsIn = async ({ client }: Cluster, namespace: string, signal: AbortSigna
   }
 };
 
-const tokenRequests = {
-  group: '',
-  version: 'v1',
-  plural: `serviceaccounts/${VIEWER}/token`,
-  kind: 'TokenRequest',
-  schema: z.looseObject({ status: z.looseObject({ token: z.string() }) }),
-} satisfies ResourceType<object>;
+const tokenRequests = resourceV1(
+  '',
+  `serviceaccounts/${VIEWER}/token`,
+  'TokenRequest',
+  z.looseObject({ status: z.looseObject({ token: z.string() }) }),
+);
 
 const viewersToken = async (
   { client }: Cluster,

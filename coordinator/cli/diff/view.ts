@@ -6,7 +6,7 @@ import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { printable } from '../output/table.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
-import { packagesText, plain } from '../render/render.ts';
+import { packagesOf, packagesText } from '../render/render.ts';
 import { changedLines, lineSchema } from './lines.ts';
 
 const changeSchema = z.object({
@@ -112,12 +112,7 @@ const textsOf = (
   const { desired, verdicts } = compileOffline(rules, networks);
   return new Map(
     verdicts.map(({ rule, verdict, message, sections }) => {
-      const places = Map.groupBy(sections, (place) => place.package);
-      const packages = [...places].map(([name, own]) => {
-        const names = new Set(own.map((section) => section.name));
-        const held = (desired.get(name) ?? []).filter((section) => names.has(section.name));
-        return { name, sections: held.map(plain) };
-      });
+      const packages = packagesOf(sections, desired);
       const why = verdict === 'wanted' ? [] : [`# not in force: ${message}`];
       const lines = packagesText(packages)
         .split('\n')

@@ -1,9 +1,7 @@
 import { EXIT, UsageError, type Run } from '../command.ts';
-import { nearestOf } from '../nearest.ts';
+import { nearestNames } from '../nearest.ts';
 import sections from './sections.json' with { type: 'json' };
 import { TOPICS } from './topics.ts';
-
-const NEAREST = 3;
 
 export const runDocs: Run = ({ args: [asked] }, io) => {
   if (asked === undefined) {
@@ -11,10 +9,10 @@ export const runDocs: Run = ({ args: [asked] }, io) => {
     return Promise.resolve(EXIT.done);
   }
   const topic = TOPICS.find((one) => one === asked);
-  if (!topic) {
-    const names = nearestOf(asked, TOPICS, (one) => one).slice(0, NEAREST);
-    throw new UsageError(`no topic is called ${asked}; the nearest are ${names.join(', ')}`);
-  }
+  if (!topic)
+    throw new UsageError(
+      `no topic is called ${asked}; the nearest are ${nearestNames(asked, TOPICS, (one) => one)}`,
+    );
   io.out(sections[topic]);
   return Promise.resolve(EXIT.done);
 };

@@ -2,17 +2,16 @@
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
-import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import type { CommandIo } from '../command.ts';
 import type { SeenEvent } from './view.ts';
 
-const events = {
-  group: '',
-  version: 'v1',
-  plural: 'events',
-  kind: 'Event',
-  schema: objectSchema.extend({
+const events = resourceV1(
+  '',
+  'events',
+  'Event',
+  objectSchema.extend({
     type: z.string().default(''),
     reason: z.string().default(''),
     message: z.string().default(''),
@@ -20,7 +19,7 @@ const events = {
     lastTimestamp: z.string().nullish(),
     eventTime: z.string().nullish(),
   }),
-} satisfies ResourceType;
+);
 
 /** Oldest first; none where they may not be seen. */
 export const eventsOf = async (

@@ -23,7 +23,7 @@ import type { AnyPolicy } from '../../policy/watched.ts';
 import { cureOf } from '../cures.ts';
 import { docsOf } from '../docs/topics.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
-import { printable, table } from '../output/table.ts';
+import { printable, table, tableOrNone, titled } from '../output/table.ts';
 import { placeFields } from '../policies/place.ts';
 import { eventSchema, eventsTable, type SeenEvent } from './view.ts';
 
@@ -300,7 +300,7 @@ const groupsAt = (
 
 export const policyExplanationText = (view: PolicyExplanation, now: number): string => {
   const { policy, isolates, letsPass, places, events, notes } = view;
-  const parts: [string, string][] = [
+  return titled([
     [
       `${policy.kind}/${policy.name}`,
       table(
@@ -317,29 +317,24 @@ export const policyExplanationText = (view: PolicyExplanation, now: number): str
     ],
     [
       'Lets pass',
-      letsPass.length === 0
-        ? ''
-        : table(
-            ['DIRECTION', 'FROM OR TO', 'PORTS'],
-            letsPass.map(({ direction, peer, ports }) => [direction, peer, ports]),
-          ),
+      tableOrNone(
+        ['DIRECTION', 'FROM OR TO', 'PORTS'],
+        letsPass.map(({ direction, peer, ports }) => [direction, peer, ports]),
+      ),
     ],
-    ['Enforced at', places.length === 0 ? '' : placesTable(places)],
+    ['Enforced at', placesTable(places)],
     ['Not enforced for', notEnforcedTable(places)],
     ['Groups', groupsTable(places)],
     ['So far', eventsTable(events, now)],
     ...notes.map((note): [string, string] => ['Note', printable(note)]),
-  ];
-  return parts
-    .map(([title, text]) => `${title}:\n${(text === '' ? 'none' : text).trimEnd()}\n`)
-    .join('\n');
+  ]);
 };
 
 const nameOf = ({ namespace, cnf }: Place): string => `${namespace}/${cnf}`;
 
 const placesTable = (places: readonly Place[]): string =>
   [
-    table(
+    tableOrNone(
       ['CNF', 'PLACE', 'PODS', 'STATE', 'OBJECT'],
       places.map((one) => [
         nameOf(one),
@@ -356,27 +351,29 @@ const placesTable = (places: readonly Place[]): string =>
     ]),
   ].join('');
 
-const notEnforcedTable = (places: readonly Place[]): string => {
-  const rows = places.flatMap((place) =>
-    place.notEnforced.map(({ reason, pods, examples, why = '' }) => [
-      nameOf(place),
-      reason,
-      String(pods),
-      examples.join(', '),
-      why,
-    ]),
+const notEnforcedTable = (places: readonly Place[]): string =>
+  tableOrNone(
+    ['CNF', 'REASON', 'PODS', 'SUCH AS', 'WHY'],
+    places.flatMap((place) =>
+      place.notEnforced.map(({ reason, pods, examples, why = '' }) => [
+        nameOf(place),
+        reason,
+        String(pods),
+        examples.join(', '),
+        why,
+      ]),
+    ),
   );
-  return rows.length === 0 ? '' : table(['CNF', 'REASON', 'PODS', 'SUCH AS', 'WHY'], rows);
-};
 
-const groupsTable = (places: readonly Place[]): string => {
-  const rows = places.flatMap((place) =>
-    (place.groups ?? []).map(({ pods, members, examples }) => [
-      nameOf(place),
-      pods,
-      String(members),
-      examples.join(', '),
-    ]),
+const groupsTable = (places: readonly Place[]): string =>
+  tableOrNone(
+    ['CNF', 'WHO', 'MEMBERS', 'SUCH AS'],
+    places.flatMap((place) =>
+      (place.groups ?? []).map(({ pods, members, examples }) => [
+        nameOf(place),
+        pods,
+        String(members),
+        examples.join(', '),
+      ]),
+    ),
   );
-  return rows.length === 0 ? '' : table(['CNF', 'WHO', 'MEMBERS', 'SUCH AS'], rows);
-};

@@ -4,16 +4,14 @@ import { POLICY_KINDS, type PolicyKind } from '#shared/policy/network-policy.ts'
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { UsageError } from '../command.ts';
-import { nearestOf } from '../nearest.ts';
+import { nearestNames } from '../nearest.ts';
 
-const NAMED = 3;
-
-const namesOf = ({ kind, plural, singular, shortNames, group }: KindDefinition): string[] => [
+/** Its singular is its name in small letters. */
+const namesOf = ({ kind, plural, shortNames, group }: KindDefinition): string[] => [
   kind,
   plural,
-  singular,
   ...shortNames,
-  ...[plural, singular].map((name) => `${name}.${group}`),
+  ...[plural, kind].map((name) => `${name}.${group}`),
 ];
 
 /** As kubectl takes them. */
@@ -48,8 +46,8 @@ export const parseTarget = (text: string): RuleTarget | PolicyTarget => {
   const policy = POLICY_KINDS.find((one) => POLICY_NAMES[one].includes(lower));
   if (policy) return { policy, name };
   const all = [...kinds.map((one) => one.kind), ...POLICY_KINDS];
-  const nearest = nearestOf(written, all, (one) => one).slice(0, NAMED);
-  throw new UsageError(`there is no kind ${written}; the nearest are ${nearest.join(', ')}`);
+  const nearest = nearestNames(written, all, (one) => one);
+  throw new UsageError(`there is no kind ${written}; the nearest are ${nearest}`);
 };
 
 /** @throws UsageError with the nearest names, or with the namespaces that have it */
@@ -74,8 +72,7 @@ export const oneNamed = <T extends KubeObject>(
     throw new UsageError(
       `several namespaces have ${kind} ${name}: ${found.map(({ metadata }) => metadata.namespace).join(', ')}: specify one with --namespace`,
     );
-  const nearest = nearestOf(name, all, ({ metadata }) => metadata.name).slice(0, NAMED);
-  const words = nearest.map(({ metadata }) => metadata.name).join(', ');
+  const words = nearestNames(name, all, ({ metadata }) => metadata.name);
   throw new UsageError(
     `there is no ${kind} ${name} here; ${words === '' ? `there is no ${kind}` : `the nearest are ${words}`}`,
   );

@@ -10,9 +10,9 @@ import type { ClusterFacts, CnfObject } from '../cluster/facts.ts';
 import { ruleStateOf } from '../cluster/rule-state.ts';
 import { ageOf } from '../output/age.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
-import { printable, table } from '../output/table.ts';
+import { printable, table, tableOrNone, titled } from '../output/table.ts';
 import { compileOffline, usesOf } from '#shared/compile/offline.ts';
-import { packageSchema, packagesText, plain } from '../render/render.ts';
+import { packageSchema, packagesOf, packagesText } from '../render/render.ts';
 import { podStatesOf, ruleSchema, wordOf } from '../rules/view.ts';
 import { hiddenIn } from '../trace/hidden.ts';
 
@@ -117,14 +117,7 @@ const uciOf = (
     return { uci: [], uciMissing: 'it becomes other rules, which the coordinator makes' };
   const { desired, verdicts } = compileOffline(ofCnf, networks);
   const verdict = verdicts.find((one) => one.rule === rule);
-  const places = Map.groupBy(verdict?.sections ?? [], (place) => place.package);
-  const uci = [...places].map(([name, sections]) => {
-    const own = new Set(sections.map((section) => section.name));
-    return {
-      name,
-      sections: (desired.get(name) ?? []).filter((one) => own.has(one.name)).map(plain),
-    };
-  });
+  const uci = packagesOf(verdict?.sections ?? [], desired);
   return uci.length > 0 ? { uci } : { uci, uciMissing: verdict?.message || 'it is being deleted' };
 };
 
@@ -161,7 +154,7 @@ const conditionsIn = ({ status }: RuleObject): Explanation['conditions'] =>
 export const explanationText = (view: Explanation, now: number): string => {
   const { rule, uci, uciMissing, refersTo, referredBy, events, conditions, notes } = view;
   const cnf = rule.cnf === '' ? 'no CNF' : `CNF ${rule.cnf}`;
-  const parts: [string, string][] = [
+  return titled([
     [
       `${rule.kind}/${rule.name}`,
       table(
@@ -169,40 +162,33 @@ export const explanationText = (view: Explanation, now: number): string => {
         [[cnf, rule.namespace, String(rule.generation), rule.reason, ageOf(rule.since, now)]],
       ) + whyOf(rule),
     ],
-    ['In force on', rule.podStates.length === 0 ? '' : podTable(rule.podStates)],
+    ['In force on', podTable(rule.podStates)],
     ['Refers to', related(refersTo)],
     ['Referred to by', related(referredBy)],
     ['UCI', uciMissing === undefined ? packagesText(uci).trim() : `none: ${printable(uciMissing)}`],
     [
       'Conditions',
-      conditions.length === 0
-        ? ''
-        : table(
-            ['TYPE', 'STATUS', 'REASON', 'SINCE'],
-            conditions.map((one) => [one.type, one.status, one.reason, ageOf(one.since, now)]),
-          ),
+      tableOrNone(
+        ['TYPE', 'STATUS', 'REASON', 'SINCE'],
+        conditions.map((one) => [one.type, one.status, one.reason, ageOf(one.since, now)]),
+      ),
     ],
     ['So far', eventsTable(events, now)],
     ...notes.map((note): [string, string] => ['Note', note]),
-  ];
-  return parts
-    .map(([title, text]) => `${title}:\n${(text === '' ? 'none' : text).trimEnd()}\n`)
-    .join('\n');
+  ]);
 };
 
 export const eventsTable = (events: readonly SeenEvent[], now: number): string =>
-  events.length === 0
-    ? ''
-    : table(
-        ['LAST', 'COUNT', 'TYPE', 'REASON', 'MESSAGE'],
-        events.map((one) => [
-          ageOf(one.last, now),
-          String(one.count),
-          one.type,
-          one.reason,
-          one.message,
-        ]),
-      );
+  tableOrNone(
+    ['LAST', 'COUNT', 'TYPE', 'REASON', 'MESSAGE'],
+    events.map((one) => [
+      ageOf(one.last, now),
+      String(one.count),
+      one.type,
+      one.reason,
+      one.message,
+    ]),
+  );
 
 const whyOf = ({ cause, cure }: Explanation['rule']): string =>
   cause === ''
@@ -210,15 +196,13 @@ const whyOf = ({ cause, cure }: Explanation['rule']): string =>
     : `cause: ${printable(cause)}\n${cure === undefined ? '' : `cure:  ${printable(cure)}\n`}`;
 
 const podTable = (pods: Explanation['rule']['podStates']): string =>
-  table(
+  tableOrNone(
     ['POD', 'STATE', 'MESSAGE'],
     pods.map((pod) => [pod.pod, wordOf(pod), pod.message ?? '']),
   );
 
 const related = (rules: Explanation['refersTo']): string =>
-  rules.length === 0
-    ? ''
-    : table(
-        ['RULE', 'STATE', 'FIELD'],
-        rules.map(({ kind, name, state, path }) => [`${kind}/${name}`, state, path]),
-      );
+  tableOrNone(
+    ['RULE', 'STATE', 'FIELD'],
+    rules.map(({ kind, name, state, path }) => [`${kind}/${name}`, state, path]),
+  );

@@ -20,6 +20,18 @@ export const table = (headers: readonly string[], rows: readonly (readonly strin
     .join('');
 };
 
+/** Empty where there are no rows. */
+export const tableOrNone = (
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+): string => (rows.length === 0 ? '' : table(headers, rows));
+
+/** Parts of an answer, each below its title. */
+export const titled = (parts: readonly (readonly [title: string, text: string])[]): string =>
+  parts
+    .map(([title, text]) => `${title}:\n${(text === '' ? 'none' : text).trimEnd()}\n`)
+    .join('\n');
+
 /** In one line and without what a terminal would act on: texts of CRs, pods and agents are written by anybody. */
 export const printable = (text: string): string =>
   text

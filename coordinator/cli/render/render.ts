@@ -18,7 +18,7 @@ import { podFactsOf } from '../../cnf/workload.ts';
 import { pathOf, type Located } from '../manifest/positions.ts';
 import type { ManifestSource } from '../manifest/read.ts';
 import { valueAt, workloadPlaces } from '../manifest/workloads.ts';
-import { nearestOf } from '../nearest.ts';
+import { nearestNames } from '../nearest.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
 
@@ -181,8 +181,7 @@ const ruleIn = (source: Located & { file: string }, problems: Remark[]): Placed 
   }
   const kind = kindOf(data.kind);
   if (!kind) {
-    const near = nearestOf(data.kind, kinds, (one) => one.kind).slice(0, 3);
-    const words = near.map((one) => one.kind).join(', ');
+    const words = nearestNames(data.kind, kinds, (one) => one.kind);
     problems.push(remark(source, 'kind', `there is no ${data.kind}; the nearest are ${words}`));
     return undefined;
   }
@@ -277,7 +276,18 @@ const compiled = (
     .map(([name, sections]) => ({ name, sections: sections.map(plain) }));
 };
 
-export const plain = ({ name, type, options }: UciSection) => ({
+/** Of one rule: its sections, of all that there are. */
+export const packagesOf = (
+  sections: readonly { package: string; name: string }[],
+  desired: ReadonlyMap<string, readonly UciSection[]>,
+): RenderedPackage[] =>
+  [...Map.groupBy(sections, (place) => place.package)].map(([name, own]) => {
+    const names = new Set(own.map((section) => section.name));
+    const held = (desired.get(name) ?? []).filter((section) => names.has(section.name));
+    return { name, sections: held.map(plain) };
+  });
+
+const plain = ({ name, type, options }: UciSection) => ({
   name,
   type,
   options: { ...options },

@@ -136,14 +136,14 @@ const blockOf = (
   const since = group.flatMap((one) => one.since ?? []).sort()[0];
   const age = since === undefined ? '' : `, for ${ageOf(since, now)}`;
   return [
-    `${isWide ? names.join(', ') : few(names)}${cnf}: ${STATES[first.state]}: ${first.reason}${age}`,
+    `${isWide ? names.join(', ') : few(names)}${cnf}: ${STATE_WORDS[first.state]}: ${first.reason}${age}`,
     `  cause: ${printable(first.cause)}`,
     ...(first.cure === undefined ? [] : [`  cure:  ${printable(first.cure)}`]),
     '',
   ].join('\n');
 };
 
-const STATES: Readonly<Record<RuleStateView['state'], string>> = {
+export const STATE_WORDS: Readonly<Record<RuleStateView['state'], string>> = {
   InSync: 'in sync',
   NotInSync: 'not in sync',
   BeingDeleted: 'being deleted',

@@ -1,6 +1,7 @@
 /** One CNF: its pods, and its rules on each of them, in the order of OpenWRT's configuration. */
 import type { RuleStateView } from '../../cli/cluster/rule-state.ts';
 import { podStatesOf, wordOf } from '../../cli/rules/view.ts';
+import { STATE_WORDS } from '../../cli/status/view.ts';
 import { CNFS, ruleResources } from '../resources.ts';
 import type { PodView, RuleRow } from '../overview.ts';
 import { seesKind, sightOf, type PageDeps } from './look.ts';
@@ -32,12 +33,6 @@ const ROWS = 100;
 const COLUMNS = 20;
 
 const STATES = ['InSync', 'NotInSync', 'BeingDeleted', 'Unknown'] as const;
-const WORDS: Readonly<Record<RuleStateView['state'], string>> = {
-  InSync: 'in sync',
-  NotInSync: 'not in sync',
-  BeingDeleted: 'being deleted',
-  Unknown: 'not known',
-};
 export const TONES: Readonly<Record<RuleStateView['state'], Tone>> = {
   InSync: 'good',
   NotInSync: 'bad',
@@ -45,7 +40,7 @@ export const TONES: Readonly<Record<RuleStateView['state'], Tone>> = {
   Unknown: 'none',
 };
 export const stateWords = ({ state, reason }: Pick<RuleStateView, 'state' | 'reason'>): string =>
-  state === 'InSync' ? WORDS[state] : `${WORDS[state]}: ${reason}`;
+  state === 'InSync' ? STATE_WORDS[state] : `${STATE_WORDS[state]}: ${reason}`;
 
 /** Undefined: there is none, or the viewer may see nothing of it. */
 export const cnfPage = async (
@@ -131,7 +126,9 @@ const formOf = (path: string, { search, state }: Filter): Html =>
       <option value="out" ${state === 'out' ? 'selected' : ''}>all but those in sync</option>
       ${STATES.map(
         (one) =>
-          html`<option value="${one}" ${one === state ? 'selected' : ''}>${WORDS[one]}</option>`,
+          html`<option value="${one}" ${one === state ? 'selected' : ''}>
+            ${STATE_WORDS[one]}
+          </option>`,
       )}
     </select>
     <button>Show</button>

@@ -20,6 +20,7 @@ import {
   scrollTable,
   shown,
   sign,
+  tableOr,
   type Html,
   type Page,
   type Tone,
@@ -183,57 +184,40 @@ const tables = (
   { zones, forwardings, redirects }: ZoneMap,
   made: (one: { kind: string; name: string }) => Html,
 ): Html =>
-  html` ${
-    zones.length === 0
-      ? ''
-      : scrollTable(
-          'Zones',
-          [
-            'Zone',
-            'Networks',
-            'To the CNF',
-            'From the CNF',
-            'Within the zone',
-            'Masquerades',
-            'Rule',
-          ],
-          zones.map((one) =>
-            row([
-              shown(one.zone),
-              shown(one.networks.join(', ')),
-              ...[one.input, one.output, one.forward].map((policy) => policy || 'default'),
-              one.masquerades ? 'yes' : 'no',
-              made(one),
-            ]),
-          ),
-        )
-  }
-  ${
-    forwardings.length === 0
-      ? ''
-      : scrollTable(
-          'Forwardings',
-          ['From', 'To', 'Rule'],
-          forwardings.map((one) => row([shown(one.from), shown(one.to), made(one)])),
-        )
-  }
-  ${
-    redirects.length === 0
-      ? ''
-      : scrollTable(
-          'Redirects',
-          ['From', 'To', 'Rewrites', 'Into', 'Rule'],
-          redirects.map((one) =>
-            row([
-              shown(one.from) || 'any zone',
-              shown(one.to) || (one.target === 'DNAT' ? 'the CNF, or any zone' : 'any zone'),
-              `${one.target === 'SNAT' ? 'source' : 'destination'} ${shown(one.before) || 'any'}`,
-              shown(one.after) || 'those of the CNF',
-              made(one),
-            ]),
-          ),
-        )
-  }`;
+  html`${tableOr(
+    '',
+    'Zones',
+    ['Zone', 'Networks', 'To the CNF', 'From the CNF', 'Within the zone', 'Masquerades', 'Rule'],
+    zones.map((one) =>
+      row([
+        shown(one.zone),
+        shown(one.networks.join(', ')),
+        ...[one.input, one.output, one.forward].map((policy) => policy || 'default'),
+        one.masquerades ? 'yes' : 'no',
+        made(one),
+      ]),
+    ),
+  )}
+  ${tableOr(
+    '',
+    'Forwardings',
+    ['From', 'To', 'Rule'],
+    forwardings.map((one) => row([shown(one.from), shown(one.to), made(one)])),
+  )}
+  ${tableOr(
+    '',
+    'Redirects',
+    ['From', 'To', 'Rewrites', 'Into', 'Rule'],
+    redirects.map((one) =>
+      row([
+        shown(one.from) || 'any zone',
+        shown(one.to) || (one.target === 'DNAT' ? 'the CNF, or any zone' : 'any zone'),
+        `${one.target === 'SNAT' ? 'source' : 'destination'} ${shown(one.before) || 'any'}`,
+        shown(one.after) || 'those of the CNF',
+        made(one),
+      ]),
+    ),
+  )}`;
 
 type Branch = TraceView['answer']['branches'][number];
 

@@ -92,6 +92,10 @@ export const scrollTable = (
     </table>
   </div>`;
 
+/** `none`: instead of a table without rows. */
+export const tableOr = (none: Html | '', ...table: Parameters<typeof scrollTable>): Html | '' =>
+  table[2].length === 0 ? none : scrollTable(...table);
+
 /** The first cell says what the row is about. */
 export const row = ([first, ...cells]: readonly (string | Html)[]): Html =>
   html`<tr>

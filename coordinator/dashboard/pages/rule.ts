@@ -17,7 +17,7 @@ import {
   rulePath,
   shown,
   sign,
-  scrollTable,
+  tableOr,
   time,
   type Html,
   type Page,
@@ -124,47 +124,37 @@ ${packagesText(uci).trim()}</pre>`
         : html`<p>None: ${shown(uciMissing)}</p>`
     }
     <h2>Conditions</h2>
-    ${
-      conditions.length === 0
-        ? NONE
-        : scrollTable(
-            'Conditions',
-            ['Type', 'Status', 'Reason', 'Since'],
-            conditions.map((one) =>
-              row([shown(one.type), shown(one.status), shown(one.reason), time(one.since)]),
-            ),
-          )
-    }
+    ${tableOr(
+      NONE,
+      'Conditions',
+      ['Type', 'Status', 'Reason', 'Since'],
+      conditions.map((one) =>
+        row([shown(one.type), shown(one.status), shown(one.reason), time(one.since)]),
+      ),
+    )}
     <h2>Events</h2>
     ${events.length === 0 ? NONE : eventTable(events)}`;
 };
 
 const NONE = html`<p>None.</p>`;
 
-const podTable = (rule: Explanation['rule']): Html => {
-  const pods = podStatesOf(
-    rule,
-    rule.podStates.map(({ pod }) => pod),
-  );
-  if (pods.length === 0) return NONE;
-  return scrollTable(
+const podTable = (rule: Explanation['rule']): Html | '' =>
+  tableOr(
+    NONE,
     'Pods',
     ['Pod', 'State', 'Message'],
-    pods.map((pod) => row([shown(pod.pod), podCell(pod), shown(pod.message ?? '') || '–'])),
+    podStatesOf(
+      rule,
+      rule.podStates.map(({ pod }) => pod),
+    ).map((pod) => row([shown(pod.pod), podCell(pod), shown(pod.message ?? '') || '–'])),
   );
-};
 
-const related = (caption: string, namespace: string, rules: Explanation['refersTo']): Html =>
-  rules.length === 0
-    ? NONE
-    : scrollTable(
-        caption,
-        ['Rule', 'State', 'Field'],
-        rules.map(({ kind, name, state, path }) =>
-          row([
-            link(rulePath(namespace, kind, name), `${kind}/${name}`),
-            shown(state),
-            shown(path),
-          ]),
-        ),
-      );
+const related = (caption: string, namespace: string, rules: Explanation['refersTo']): Html | '' =>
+  tableOr(
+    NONE,
+    caption,
+    ['Rule', 'State', 'Field'],
+    rules.map(({ kind, name, state, path }) =>
+      row([link(rulePath(namespace, kind, name), `${kind}/${name}`), shown(state), shown(path)]),
+    ),
+  );

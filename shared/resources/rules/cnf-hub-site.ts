@@ -56,7 +56,6 @@ export const cnfHubSite = defineKind({
   ...ruleResource,
   kind: 'CNFHubSite',
   plural: 'cnfhubsites',
-  singular: 'cnfhubsite',
   shortNames: ['cnfhub'],
   description: 'Routes to a site through the IPsec tunnels of a hub or a device.',
   spec,

@@ -24,7 +24,6 @@ export const cnfLocalService = defineKind({
   ...ruleResource,
   kind: 'CNFLocalService',
   plural: 'cnflocalservices',
-  singular: 'cnflocalservice',
   shortNames: ['cnflsvc'],
   description: 'Redirects traffic for a remote service to a local one.',
   spec,

@@ -117,7 +117,6 @@ export const cnfNat = defineKind({
   ...ruleResource,
   kind: 'CNFNAT',
   plural: 'cnfnats',
-  singular: 'cnfnat',
   shortNames: ['cnfn'],
   description: 'Address translation of packets that enter or leave by a device of the CNF.',
   isMadeByCoordinator: true,

@@ -41,7 +41,6 @@ export const cnfRouteRule = defineKind({
   ...ruleResource,
   kind: 'CNFRouteRule',
   plural: 'cnfrouterules',
-  singular: 'cnfrouterule',
   shortNames: ['cnfrr'],
   description: 'A policy rule: which packets use which routing table of the CNF.',
   spec,

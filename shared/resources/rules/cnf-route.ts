@@ -33,7 +33,6 @@ export const cnfRoute = defineKind({
   ...ruleResource,
   kind: 'CNFRoute',
   plural: 'cnfroutes',
-  singular: 'cnfroute',
   shortNames: ['cnfrt'],
   description: 'A route of the CNF.',
   isMadeByCoordinator: true,

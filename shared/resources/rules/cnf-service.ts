@@ -25,7 +25,6 @@ export const cnfService = defineKind({
   ...ruleResource,
   kind: 'CNFService',
   plural: 'cnfservices',
-  singular: 'cnfservice',
   shortNames: ['cnfsvc'],
   description: 'Makes a service with a host name reachable at a port of the CNF.',
   spec,

@@ -35,7 +35,6 @@ export const firewallDnat = defineKind({
   ...ruleResource,
   kind: 'FirewallDNAT',
   plural: 'firewalldnats',
-  singular: 'firewalldnat',
   shortNames: ['fwdnat'],
   description: 'Rewrites the destination of packets that come from a firewall zone.',
   isMadeByCoordinator: true,

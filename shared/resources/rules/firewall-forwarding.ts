@@ -17,7 +17,6 @@ export const firewallForwarding = defineKind({
   ...ruleResource,
   kind: 'FirewallForwarding',
   plural: 'firewallforwardings',
-  singular: 'firewallforwarding',
   shortNames: ['fwf'],
   description: 'Allows connections from one firewall zone to another.',
   spec,

@@ -59,7 +59,6 @@ export const firewallRule = defineKind({
   ...ruleResource,
   kind: 'FirewallRule',
   plural: 'firewallrules',
-  singular: 'firewallrule',
   shortNames: ['fwr'],
   description: 'A firewall rule for packets from, to or between zones.',
   wideColumns: [

@@ -58,7 +58,6 @@ export const firewallSnat = defineKind({
   ...ruleResource,
   kind: 'FirewallSNAT',
   plural: 'firewallsnats',
-  singular: 'firewallsnat',
   shortNames: ['fwsnat'],
   description: 'Rewrites the source address of packets that leave by a firewall zone.',
   spec,

@@ -55,7 +55,6 @@ export const firewallZone = defineKind({
   ...ruleResource,
   kind: 'FirewallZone',
   plural: 'firewallzones',
-  singular: 'firewallzone',
   shortNames: ['fwz'],
   description: 'A firewall zone: networks of the CNF that the firewall treats alike.',
   wideColumns: [specColumn('Networks', 'network')],

@@ -13,7 +13,6 @@ export const ipsecHost = defineKind({
   ...remoteKind,
   kind: 'IpsecHost',
   plural: 'ipsechosts',
-  singular: 'ipsechost',
   shortNames: ['ipsech'],
   description: 'An IPsec remote that the CNF connects to as a host.',
   spec: z.strictObject(remoteFields(connection)),

@@ -43,7 +43,6 @@ export const ipsecProposal = defineKind({
   ...ruleResource,
   kind: 'IpsecProposal',
   plural: 'ipsecproposals',
-  singular: 'ipsecproposal',
   shortNames: ['ipsecp'],
   description: 'A set of algorithms for IPsec remotes and connections.',
   holdsKeys: true,

@@ -15,7 +15,6 @@ export const ipsecSite = defineKind({
   ...remoteKind,
   kind: 'IpsecSite',
   plural: 'ipsecsites',
-  singular: 'ipsecsite',
   shortNames: ['ipsecs'],
   description:
     'An IPsec remote that connects networks behind the CNF with networks behind the remote.',

@@ -41,7 +41,6 @@ export const mwan3Policy = defineKind({
   ...ruleResource,
   kind: 'Mwan3Policy',
   plural: 'mwan3policies',
-  singular: 'mwan3policy',
   shortNames: ['mwp'],
   description: 'A policy of mwan3: which networks carry traffic, and in which shares.',
   wideColumns: [specColumn('Members', 'members[*].network')],

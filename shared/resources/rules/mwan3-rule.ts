@@ -32,7 +32,6 @@ export const mwan3Rule = defineKind({
   ...ruleResource,
   kind: 'Mwan3Rule',
   plural: 'mwan3rules',
-  singular: 'mwan3rule',
   shortNames: ['mwr'],
   description: 'A rule of mwan3: which traffic uses which Mwan3Policy.',
   spec,

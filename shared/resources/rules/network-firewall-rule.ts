@@ -59,7 +59,6 @@ export const networkFirewallRule = defineKind({
   ...ruleResource,
   kind: 'NetworkFirewallRule',
   plural: 'networkfirewallrules',
-  singular: 'networkfirewallrule',
   shortNames: ['nfwr'],
   description: 'A firewall rule for packets from one device to another, or to the CNF itself.',
   spec,

@@ -75,7 +75,6 @@ export const sdewanApplication = defineKind({
   ...ruleResource,
   kind: 'SdewanApplication',
   plural: 'sdewanapplications',
-  singular: 'sdewanapplication',
   shortNames: ['sdewanapp'],
   description: `Routes packets from the selected pods by table ${CNF_TABLE} of the CNF, whose routes are CNFRoutes with table cnf.`,
   spec,

@@ -56,7 +56,6 @@ export const virtualAddress = defineKind({
   ...ruleResource,
   kind: 'VirtualAddress',
   plural: 'virtualaddresses',
-  singular: 'virtualaddress',
   shortNames: ['vip'],
   description: 'Addresses that the pod of a CNF which is nearest to the traffic holds, by VRRP.',
   spec,

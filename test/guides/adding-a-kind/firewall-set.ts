@@ -11,7 +11,6 @@ export const firewallSet = defineKind({
   ...ruleResource,
   kind: 'FirewallSet',
   plural: 'firewallsets',
-  singular: 'firewallset',
   shortNames: ['fwset'],
   description: 'A set of addresses.',
   spec: z.strictObject({

@@ -11,7 +11,6 @@ export const siteQuota = defineKind({
   scope: 'Cluster',
   kind: 'SiteQuota',
   plural: 'sitequotas',
-  singular: 'sitequota',
   shortNames: ['sq'],
   category: 'sdewan',
   description: 'How many rules a site can have.',
