@@ -251,16 +251,6 @@ const imageOf = (): unknown => {
   return spec.template.spec.containers[0].image;
 };
 
-it('another count of replicas takes nothing back from a set that bakes', async () => {
-  await bakes();
-  const before = api.writes.length;
-  cnf('cnf-1', 'openwrt:2', { replicas: 2 });
-  await look();
-  expect(api.writes.slice(before)).toContain('replace deployments/cnf-1');
-  expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 2 } });
-  expect(api.writes.slice(before).filter((write) => write.startsWith('status pods/'))).toEqual([]);
-});
-
 it('a newer template waits until the set that bakes has given the traffic back', async () => {
   await bakes();
   const before = api.writes.length;
@@ -309,48 +299,6 @@ it('pod by pod, Kubernetes puts the proven pods back before a newer template is 
   api.remove('pods', 'cnf-1-hash2-a');
   await pass(5);
   expect(imageOf()).toBe('openwrt:3');
-});
-
-it('does not hand over while a rule is missing, and says which', async () => {
-  await serve();
-  cnf('cnf-1', 'openwrt:2');
-  await look();
-  kubernetesMakes(2, { gate: 'False' });
-  const missing = new Map([
-    ['FirewallRule deny-ssh', { refused: true, reason: 'WaitingForInterface' }],
-  ]);
-  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, missing } : IN_SYNC);
-  await look();
-  await pass(60);
-  expect(statusOf()).toMatchObject({
-    stage: 'Connected',
-    waitsFor: ['FirewallRule deny-ssh: WaitingForInterface (on cnf-1-hash2-a)'],
-  });
-  expect(api.writes.filter((write) => write.startsWith('status pods/'))).toEqual([]);
-});
-
-it('says of an image that cannot be pulled what the kubelet says', async () => {
-  await serve();
-  cnf('cnf-1', 'openwrt:2');
-  await look();
-  kubernetesMakes(2, { gate: 'False' });
-  const name = 'cnf-1-hash2-a';
-  const pod = api.get('pods', name);
-  const state = { waiting: { reason: 'ImagePullBackOff' } };
-  api.put(fleetPods, {
-    ...pod,
-    metadata: { ...pod?.metadata, name },
-    status: {
-      phase: 'Pending',
-      conditions: [{ type: 'ContainersReady', status: 'False' }],
-      containerStatuses: [{ name: 'openwrt', ready: false, restartCount: 0, state }],
-    },
-  });
-  await look();
-  expect(statusOf()).toMatchObject({
-    stage: 'Staged',
-    waitsFor: [`${name}: container openwrt is not ready (ImagePullBackOff)`],
-  });
 });
 
 const standby = (): void => {
@@ -424,23 +372,6 @@ it('says on a pod that its weight is no integer, once, and takes it as 0', async
   ]);
 });
 
-it('counts in which stage it is, and a set that was given up once', async () => {
-  await serve();
-  expect(await registry.metrics()).toContain(
-    'sdewan_coordinator_rollout_stage{namespace="edge",purpose="cnf-1",stage="Current"} 1',
-  );
-  cnf('cnf-1', 'openwrt:2', { progressDeadline: '10s', onFailure: 'Pause' });
-  await look();
-  kubernetesMakes(2, { gate: 'False' });
-  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
-  await look();
-  await pass(60);
-  const figures = await registry.metrics();
-  expect(figures).toContain('sdewan_coordinator_rollouts_failed_total 1');
-  expect(figures).toContain('stage="Failed"} 1');
-  expect(figures).toContain('sdewan_coordinator_rollout_unserved_seconds_total 0');
-});
-
 it('with onFailure Pause a set that was given up stays as it is, without traffic', async () => {
   const spec = { progressDeadline: '10s', onFailure: 'Pause' };
   await serve(spec);
@@ -472,9 +403,12 @@ it('tells and counts a set that was given up when no answer to that came, and go
   expect(imageOf()).toBe('openwrt:1');
 });
 
-it('counts for how long no ready pod has the traffic', async () => {
+it('counts in which stage it is, and for how long no ready pod has the traffic', async () => {
   await serve();
   await look();
+  expect(await registry.metrics()).toContain(
+    'sdewan_coordinator_rollout_stage{namespace="edge",purpose="cnf-1",stage="Current"} 1',
+  );
   const pod = api.get('pods', 'cnf-1-hash1-a');
   const conditions = [{ type: 'Ready', status: 'False' }];
   const metadata = { name: 'cnf-1-hash1-a', ...pod?.metadata };
@@ -556,30 +490,26 @@ it('sends no template that is too large, and says how large it may be', async ()
   expect(api.writes).toEqual(['status cnfdeployments/cnf-1']);
 });
 
-it('says which right is missing, and goes on when it is there', async () => {
-  api.refusals.set('create deployments/cnf-1', { status: 403, reason: 'Forbidden' });
-  cnf('cnf-1', 'openwrt:1');
-  start();
-  await pass();
-  expect(conditionOf('Degraded')).toMatchObject({
-    reason: 'Forbidden',
-    message: expect.stringContaining('bind ClusterRole sdewan-fleet'),
-  });
-  api.refusals.clear();
-  await pass(30);
-  expect(api.get('deployments', 'cnf-1')).toBeDefined();
-});
-
-it('says why a webhook denies the Deployment, and tries again', async () => {
-  api.refusals.set('create deployments/cnf-1', { status: 409, reason: 'Conflict' });
-  cnf('cnf-1', 'openwrt:1');
-  start();
-  await pass();
-  expect(conditionOf('Degraded')).toMatchObject({ status: 'True', reason: 'Refused' });
-  api.refusals.clear();
-  await pass(30);
-  expect(api.get('deployments', 'cnf-1')).toBeDefined();
-});
+it.each([
+  ['Forbidden', { status: 403, reason: 'Forbidden' }, 'bind ClusterRole sdewan-fleet'],
+  ['Refused', { status: 409, reason: 'Conflict' }, ''],
+])(
+  'says why it may not make the Deployment, and tries again: %s',
+  async (reason, refusal, words) => {
+    api.refusals.set('create deployments/cnf-1', refusal);
+    cnf('cnf-1', 'openwrt:1');
+    start();
+    await pass();
+    expect(conditionOf('Degraded')).toMatchObject({
+      status: 'True',
+      reason,
+      message: expect.stringContaining(words),
+    });
+    api.refusals.clear();
+    await pass(30);
+    expect(api.get('deployments', 'cnf-1')).toBeDefined();
+  },
+);
 
 it('says nothing of a Deployment that was made by somebody a moment ago, and looks again', async () => {
   api.refusals.set('create deployments/cnf-1', { status: 409, reason: 'AlreadyExists' });
@@ -624,33 +554,6 @@ it('keeps a CNFSet for each revision and a CNF for each pod, each with its statu
     spec: { deployment: 'cnf-1', templateHash: 'hash1' },
     status: { phase: 'Running', podUID: 'uid-pods-cnf-1-hash1-a' },
   });
-});
-
-it('remembers that a revision has failed when the next one is asked for', async () => {
-  await serve();
-  cnf('cnf-1', 'openwrt:2', { progressDeadline: '10s', onFailure: 'Pause' });
-  await look();
-  kubernetesMakes(2, { gate: 'False' });
-  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
-  await look();
-  await pass(60);
-  const failed = {
-    stage: 'Failed',
-    outcome: 'Failed',
-    message: 'cnf-1-hash2-a: its agent does not report',
-  };
-  expect(setStatus('cnf-1-hash2')).toMatchObject(failed);
-  cnf('cnf-1', 'openwrt:3');
-  await look();
-  kubernetesMakes(3, { gate: 'False' });
-  api.remove('pods', 'cnf-1-hash2-a');
-  await look();
-  await pass(60);
-  expect(setStatus('cnf-1-hash2')).toMatchObject({ ...failed, replicas: 0 });
-  await pass(60);
-  await look();
-  await pass(60);
-  expect(setStatus('cnf-1-hash3')).toMatchObject({ stage: 'HandedOver' });
 });
 
 it('makes a CNF anew that somebody has deleted, and its pod stays', async () => {
@@ -869,17 +772,6 @@ describe('a pod whose agent is silent for longer than spec.healthTimeout', () =>
     await look();
     await pass(5);
   };
-
-  it('is deleted exactly then, without anything happening', async () => {
-    await twoPods();
-    await fallsSilent();
-    await pass(45);
-    expect(api.get('pods', second)).toBeDefined();
-    await pass(15);
-    expect(api.get('pods', second)).toBeUndefined();
-    expect(reasons().filter((reason) => reason === 'PodReplaced')).toHaveLength(1);
-    expect(await registry.metrics()).toContain('rollout_pods_replaced_total 1');
-  });
 
   it('is deleted once, and told once, when no answer to that came', async () => {
     await twoPods();

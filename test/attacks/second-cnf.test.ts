@@ -21,19 +21,18 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-type Second = { kind: string; annotations?: Record<string, string>; agents?: readonly object[] };
+type Second = { annotations?: Record<string, string>; agents?: readonly object[] };
 const workload = (
   namespace: string,
   name: string,
-  { kind, annotations, agents }: Second,
+  { annotations, agents }: Second,
   labels: object = {},
 ) => ({
   apiVersion: 'apps/v1',
-  kind,
+  kind: 'Deployment',
   metadata: { name, namespace, labels },
   spec: {
-    ...(kind !== 'DaemonSet' && { replicas: 1 }),
-    ...(kind === 'StatefulSet' && { serviceName: name }),
+    replicas: 1,
     selector: { matchLabels: { app: name } },
     template: {
       metadata: {
@@ -53,17 +52,15 @@ const workload = (
 const OPTED_OUT = { 'sdewan.akraino.org/inject': 'false' };
 const WITHOUT_WEBHOOK = { 'sdewan.akraino.org/without-webhook': 'true' };
 const ways: Record<string, Second> = {
-  'a Deployment whose pods opt out': { kind: 'Deployment', annotations: OPTED_OUT },
-  'a StatefulSet whose pods opt out': { kind: 'StatefulSet', annotations: OPTED_OUT },
+  'a Deployment whose pods opt out': { annotations: OPTED_OUT },
   'a Deployment whose pods bring an agent': {
-    kind: 'Deployment',
     annotations: WITHOUT_WEBHOOK,
     agents: [AGENT],
   },
 };
 
 const cnfIn = async (namespace: string): Promise<void> => {
-  const cnf = workload(namespace, 'cnf', { kind: 'Deployment' }, { sdewanPurpose: PURPOSE });
+  const cnf = workload(namespace, 'cnf', {}, { sdewanPurpose: PURPOSE });
   expect(await world.apply([cnf])).toMatchObject({ code: 0 });
   await eventually(async () => (await podsOf(namespace, 'cnf')).length).toBe(1);
 };
@@ -93,14 +90,14 @@ describe('a second workload with the label in its pod template only gets no pods
     const namespace = await world.createNamespace();
     await world.kubectl('label', 'namespace', namespace, 'sdewan.akraino.org/inject=disabled');
     await cnfIn(namespace);
-    await expectRefused(namespace, { kind: 'Deployment' });
+    await expectRefused(namespace, {});
   });
 });
 
 it('while no coordinator answers, pods of a CNF do not wait for this check', async () => {
   const namespace = await world.createNamespace();
   await world.stopCoordinator();
-  const second = { kind: 'Deployment', annotations: OPTED_OUT };
+  const second = { annotations: OPTED_OUT };
   expect(await world.apply([workload(namespace, 'alone', second)])).toMatchObject({ code: 0 });
   await eventually(async () => (await podsOf(namespace, 'alone')).length).toBe(1);
 });

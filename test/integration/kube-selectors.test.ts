@@ -20,25 +20,6 @@ const LABELS: readonly Record<string, string>[] = [
   { app: 'db', tier: '' },
   { 'example.org/app': 'web', constructor: 'x' },
 ];
-const SELECTORS: readonly LabelSelector[] = [
-  {},
-  { matchLabels: { app: 'web' } },
-  { matchLabels: { app: 'web', tier: 'front' } },
-  { matchLabels: { tier: '' } },
-  { matchLabels: { 'example.org/app': 'web' } },
-  { matchExpressions: [{ key: 'app', operator: 'In', values: ['web', 'db'] }] },
-  { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['web'] }] },
-  { matchExpressions: [{ key: 'tier', operator: 'In', values: [''] }] },
-  { matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['', 'front'] }] },
-  { matchExpressions: [{ key: 'tier', operator: 'Exists' }] },
-  { matchExpressions: [{ key: 'constructor', operator: 'Exists' }] },
-  { matchExpressions: [{ key: 'constructor', operator: 'DoesNotExist' }] },
-  {
-    matchLabels: { app: 'web' },
-    matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }],
-  },
-];
-
 let client: KubeClient;
 let namespace: string;
 
@@ -56,8 +37,8 @@ beforeAll(async () => {
 afterAll(() => client.close());
 
 /** Few keys and values, so that selectors often have something to do with the objects. */
-const KEYS = ['app', 'tier', 'example.org/app'];
-const VALUES = ['', 'web', 'db'];
+const KEYS = ['app', 'tier', 'example.org/app', 'constructor'];
+const VALUES = ['', 'web', 'db', 'front', 'x'];
 const matchLabels = fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES), {
   noNullPrototype: true,
   maxKeys: 2,
@@ -83,27 +64,9 @@ const AT_ONCE = 10;
 const namesOf = (objects: readonly { metadata: { name: string } }[]): string[] =>
   objects.map(({ metadata }) => metadata.name).sort();
 
-it.each(SELECTORS.map((selector) => [selectorText(selector), selector] as const))(
-  '"%s" selects what the API server selects',
-  async (labelSelector, selector) => {
-    const all = await client.list(configMaps, { namespace, labelSelector: 'of-the-test' });
-    expect(all.items).toHaveLength(LABELS.length);
-    const ofTheTest = {
-      ...selector,
-      matchLabels: { ...selector.matchLabels, 'of-the-test': 'yes' },
-    };
-    const { items } = await client.list(configMaps, {
-      namespace,
-      labelSelector: [labelSelector, 'of-the-test=yes'].filter(Boolean).join(','),
-    });
-    const ours = all.items.filter(({ metadata }) => selects(ofTheTest, metadata.labels));
-    expect(namesOf(items)).toEqual(namesOf(ours));
-    expect(ours.length).toBeGreaterThan(0);
-  },
-);
-
-it('and so do five hundred random ones', async () => {
+it('five hundred random selectors select what the API server selects', async () => {
   const all = await client.list(configMaps, { namespace, labelSelector: 'of-the-test' });
+  expect(all.items).toHaveLength(LABELS.length);
   const some = fc.array(selector, { minLength: AT_ONCE, maxLength: AT_ONCE });
   let selecting = 0;
   await fc.assert(

@@ -174,16 +174,6 @@ describe('an object that is kept', () => {
   const bring = async (desired: Desired | undefined, present: Thing | undefined): Promise<string> =>
     (await keep({ client, resource: things }, desired, present)).outcome;
 
-  it('is updated, and what others have set stays', async () => {
-    const created = await create(['a.example.org/x']);
-    expect(await bring(thing({ a: '2' }, { mine: 'x' }), created)).toBe('updated');
-    const { metadata, spec } = await read();
-    expect(spec).toEqual({ a: '2' });
-    expect(metadata.labels).toEqual({ keep: 'me', mine: 'x' });
-    expect(metadata.finalizers).toEqual(['a.example.org/x']);
-    await removeFinalizers(fence(await read()), ['a.example.org/x']);
-  });
-
   it('has no managed fields any more where it is to have none', async () => {
     const managers = async (): Promise<unknown> => {
       const get = ['get', 'things.writes.example.org', 't', '-n', namespace];
@@ -199,19 +189,6 @@ describe('an object that is kept', () => {
       expect(await bring({ ...thing({ a }), isUnmanaged: true }, await read())).toBe('updated');
     expect(await managers()).toBeUndefined();
     expect((await read()).metadata.uid).toBe(created.metadata.uid);
-  });
-
-  it('loses what it should not have, whoever has set it', async () => {
-    const created = await create();
-    expect(await bring(thing({ a: '1', b: '1', c: { d: '1' } }), created)).toBe('updated');
-    const body = { spec: { theirs: '1' }, metadata: { labels: { mine: 'x' } } };
-    await client.patch(things, key, { patch: { type: 'merge', body } });
-    const wanted = thing({ a: '2', c: {} }, { mine: undefined });
-    expect(await bring(wanted, await read())).toBe('updated');
-    const { metadata, spec } = await read();
-    expect(spec).toEqual({ a: '2', c: {} });
-    expect(metadata.labels).toEqual({ keep: 'me' });
-    expect(await bring(wanted, await read())).toBe('unchanged');
   });
 
   it.each([

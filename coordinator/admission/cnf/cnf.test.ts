@@ -295,14 +295,6 @@ describe('the webhooks for workloads', () => {
     });
   });
 
-  it('warn of a pod template that pauses all its pods', async () => {
-    const annotations = { 'sdewan.akraino.org/paused': 'true' };
-    const paused = [expect.stringContaining('new pods get no rules')];
-    const template = { labels, annotations };
-    const verdict = await setUp()(request(deployment(labels, template)), signal);
-    expect(verdict).toMatchObject({ allowed: true, warnings: paused });
-  });
-
   it('warn once that the agent gets no keys as service account default', async () => {
     const keyKinds = ['IpsecProposal', 'IpsecHost', 'IpsecSite'];
     const object = deployment(labels, { labels });

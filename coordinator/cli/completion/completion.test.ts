@@ -70,31 +70,21 @@ describe('what can stand next', () => {
   });
 });
 
-describe('as a plugin', () => {
+describe('in a shell', () => {
   const program = join(import.meta.dirname, '../sdewan.mjs');
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sdewan-bin-'));
-    for (const name of ['sdewan', 'kubectl-sdewan', 'kubectl_complete-sdewan'])
-      await symlink(program, join(folder, name));
+    await symlink(program, join(folder, 'sdewan'));
   });
   afterAll(() => rm(folder, { recursive: true }));
-  const run = (name: string, ...args: string[]) => {
-    const env = { PATH: `${folder}:${process.env['PATH'] ?? ''}` };
-    const { stdout, status } = spawnSync(name, args, { encoding: 'utf8', env });
-    return { stdout, status };
-  };
-
-  it('the program is called as kubectl calls it', () => {
-    expect(run('kubectl-sdewan', '--help').stdout).toContain('Usage: kubectl sdewan');
-    expect(run('sdewan', 'status', '--help').stdout).toContain('Usage: sdewan status');
-    expect(run('kubectl_complete-sdewan', 'st')).toEqual({ status: 0, stdout: 'status\n:4\n' });
-  });
 
   it('bash asks the program', () => {
     const asking = (line: string) =>
       `COMP_WORDS=(sdewan ${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _sdewan; echo "\${COMPREPLY[@]}"`;
     const script = `${scripts.bash}${asking('st')}\n${asking("status -o ''")}`;
-    expect(run('bash', '-c', script).stdout).toBe('status\njson table wide yaml\n');
+    const env = { PATH: `${folder}:${process.env['PATH'] ?? ''}` };
+    const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8', env });
+    expect(stdout).toBe('status\njson table wide yaml\n');
   });
 });

@@ -3,13 +3,11 @@
  * on the real API server. Nothing of admission is simulated.
  */
 import { connectCluster, type Cluster, type KubectlResult } from 'kind-test-harness';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import * as z from 'zod';
@@ -17,10 +15,14 @@ import { objectSchema } from '#shared/kube/objects.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { applyCrds } from '../support/crds.ts';
+import {
+  START_TIMEOUT_MS,
+  startCoordinatorProcess,
+  type CoordinatorProcess,
+  type LogLine,
+} from '../support/process.ts';
 import type { ControlGroup } from '../../attacks/control-group.ts';
 import { manifestsOf, TEST_LABEL, webhookConfigurationOf, type Installation } from './overlay.ts';
-import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
-import { programFile } from '../../stack/programs.ts';
 import { listOf } from '../../stack/installation.ts';
 import { kubeconfigOf as serviceAccountKubeconfig } from '../../stack/service-account.ts';
 
@@ -31,8 +33,6 @@ const namespaces = {
   kind: 'Namespace',
   schema: objectSchema,
 };
-/** Beside 10,000 of the largest rules a start takes minutes on a loaded machine. */
-const START_TIMEOUT_MS = 240_000;
 const COORDINATOR = 'sdewan-coordinator';
 
 export type World = {
@@ -46,7 +46,7 @@ export type World = {
   /** Of the coordinator's process. */
   pid: () => number;
   /** Lines of the coordinator's log, parsed; of all its lives. */
-  log: Record<string, unknown>[];
+  log: LogLine[];
   /** A namespace that the webhooks look at. */
   createNamespace: (annotations?: Record<string, string>) => Promise<string>;
   /** `kubectl apply` of objects; the result also when it is refused. */
@@ -86,7 +86,7 @@ export const createWorld = async (
   const client = createKubeClient({ config });
   const clients = [client];
   const directory = await mkdtemp(join(tmpdir(), 'admission-'));
-  const log: Record<string, unknown>[] = [];
+  const log: LogLine[] = [];
   const kubectl = (args: readonly string[], stdin?: string): Promise<KubectlResult> =>
     cluster.kubectl(args, { allowFailure: true, ...(stdin !== undefined && { stdin }) });
 
@@ -130,11 +130,12 @@ export const createWorld = async (
     },
     kubeconfigOf,
     stopCoordinator: async () => {
-      await process?.stop();
+      await process?.stop('SIGTERM');
       process = undefined;
     },
     startCoordinator: async () => {
-      process = await startProcess(
+      process = await startCoordinatorProcess(
+        group,
         {
           KUBECONFIG: kubeconfig,
           POD_NAMESPACE: systemNamespace,
@@ -149,7 +150,6 @@ export const createWorld = async (
           ...env,
         },
         log,
-        group,
       );
       await until(async () => (await fetch(`${process?.httpUrl}/readyz`)).ok);
     },
@@ -168,47 +168,6 @@ export const createWorld = async (
     throw error;
   }
   return world;
-};
-
-const lineSchema = z.record(z.string(), z.unknown());
-
-type CoordinatorProcess = { httpUrl: string; pid: number; stop: () => Promise<void> };
-
-const startProcess = async (
-  env: Record<string, string>,
-  log: Record<string, unknown>[],
-  group: ControlGroup | undefined,
-): Promise<CoordinatorProcess> => {
-  const command = [process.execPath, programFile('coordinator')];
-  const [program = '', ...args] = group?.inside(command) ?? command;
-  const child: ChildProcess = spawn(program, args, {
-    env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = new Promise<number | null>((resolve) => {
-    child.once('exit', resolve);
-  });
-  const started = Promise.withResolvers<Record<string, unknown>>();
-  if (child.stdout)
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const entry = lineSchema.parse(JSON.parse(line));
-      log.push(entry);
-      if (entry['httpPort'] !== undefined) started.resolve(entry);
-    });
-  const timeout = setTimeout(
-    () => started.reject(new Error(`coordinator not up in ${START_TIMEOUT_MS} ms`)),
-    START_TIMEOUT_MS,
-  );
-  void exited.then((code) => started.reject(new Error(`coordinator exited with ${code}`)));
-  const { httpPort } = await started.promise.finally(() => clearTimeout(timeout));
-  return {
-    httpUrl: `http://127.0.0.1:${String(httpPort)}`,
-    pid: child.pid ?? 0,
-    stop: async () => {
-      child.kill('SIGTERM');
-      await exited;
-    },
-  };
 };
 
 const until = async (holds: () => Promise<boolean>): Promise<void> => {

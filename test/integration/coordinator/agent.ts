@@ -133,6 +133,12 @@ export const createAgent = async (
     const { namespace, name } = pod.metadata;
     return post(world, dispatcher, { namespace, pod: name, token, body: JSON.stringify(report) });
   };
+  /** Of all that there is to say. */
+  const sendInFull = (changes: Partial<Report>): Promise<Answer> => {
+    sequence += 1;
+    full = sequence;
+    return send(changes);
+  };
   return {
     pod,
     says: async (...said) => {
@@ -144,39 +150,17 @@ export const createAgent = async (
         await send({ page, pages, rules: rules.slice(...pageAt(page)) });
       return send({ page: pages - 1, pages, rules: rules.slice(...pageAt(pages - 1)) });
     },
-    timed: (times, ...said) => {
-      sequence += 1;
-      full = sequence;
-      return send({
+    timed: (times, ...said) =>
+      sendInFull({
         times: [...times],
         rules: said.map(([rule, state]) => ruleReport(rule, state)),
-      });
-    },
-    tells: (information) => {
-      sequence += 1;
-      full = sequence;
-      return send({ information });
-    },
-    lostComments: (...packages) => {
-      sequence += 1;
-      full = sequence;
-      return send({ commentsLost: [...packages] });
-    },
-    cannotWrite: (cause) => {
-      sequence += 1;
-      full = sequence;
-      return send({ stateFolder: cause });
-    },
-    misses: (message) => {
-      sequence += 1;
-      full = sequence;
-      return send({ openwrt: { reachable: false, driver: 'ubus', message, driftRepairs: 0 } });
-    },
-    repaired: (...drifts) => {
-      sequence += 1;
-      full = sequence;
-      return send({ drifts: [...drifts] });
-    },
+      }),
+    tells: (information) => sendInFull({ information }),
+    lostComments: (...packages) => sendInFull({ commentsLost: [...packages] }),
+    cannotWrite: (cause) => sendInFull({ stateFolder: cause }),
+    misses: (message) =>
+      sendInFull({ openwrt: { reachable: false, driver: 'ubus', message, driftRepairs: 0 } }),
+    repaired: (...drifts) => sendInFull({ drifts: [...drifts] }),
     beats: () => {
       sequence += 1;
       return send({ repeats: full });

@@ -9,7 +9,8 @@ import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createRunningPod, setPodState } from './pods.ts';
 import { createRule, eventsOn, firewallRules } from './rules.ts';
 import { eventually, pause } from './eventually.ts';
-import { createWorld, type CoordinatorProcess, type World } from './world.ts';
+import type { CoordinatorProcess } from '../support/process.ts';
+import { createWorld, type World } from './world.ts';
 
 const PURPOSE = 'cnf-1';
 const RULES = 10;

@@ -3,24 +3,18 @@
  * agents that report what a test gives them. Only what a coordinator can see is simulated; tokens, watches and writes are real.
  */
 import { connectCluster, type Cluster } from 'kind-test-harness';
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import type { ControlGroup } from '../../attacks/control-group.ts';
 import { applyCrds } from '../support/crds.ts';
+import { startCoordinatorProcess, type CoordinatorProcess } from '../support/process.ts';
 import { createAccount, type Rights } from './rights.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
-import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
 import type { Manifest } from '../../stack/installation.ts';
-import { programFile } from '../../stack/programs.ts';
 
-/** Half a second on an idle machine. */
-const START_TIMEOUT_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 export type World = {
@@ -40,27 +34,6 @@ export type World = {
   /** Of the coordinator on the API server. */
   rights: Rights;
   close: () => Promise<void>;
-};
-
-const lineSchema = z.looseObject({
-  msg: z.string(),
-  reportPort: z.number().optional(),
-  httpPort: z.number().optional(),
-  dashboardPort: z.number().optional(),
-});
-export type LogLine = z.infer<typeof lineSchema>;
-
-export type CoordinatorProcess = {
-  pid: number;
-  reportUrl: string;
-  httpUrl: string;
-  /** Undefined: it has none. */
-  dashboardUrl: string | undefined;
-  /** Lines of its log, parsed. */
-  log: readonly LogLine[];
-  /** As a signal does that it survives. */
-  send: (signal: NodeJS.Signals) => void;
-  stop: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
 export type WorldOptions = {
@@ -97,7 +70,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   await Promise.all([writeFile(files.cert, serving.cert), writeFile(files.key, serving.key)]);
 
   const start = (env: Readonly<Record<string, string>> = {}): Promise<CoordinatorProcess> =>
-    startProcess(options.group, {
+    startCoordinatorProcess(options.group, {
       KUBECONFIG: files.kubeconfig,
       SDEWAN_WATCH_NAMESPACE: namespace,
       POD_NAMESPACE: home,
@@ -135,46 +108,4 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     },
   };
   return world;
-};
-
-const startProcess = async (
-  group: ControlGroup | undefined,
-  env: Record<string, string>,
-): Promise<CoordinatorProcess> => {
-  const command = [process.execPath, programFile('coordinator')];
-  const [program = '', ...args] = group?.inside(command) ?? command;
-  const child = spawn(program, args, {
-    env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const log: LogLine[] = [];
-  const exited = new Promise<number | null>((resolve) => {
-    child.once('exit', resolve);
-  });
-  const started = Promise.withResolvers<LogLine>();
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const entry = lineSchema.parse(JSON.parse(line));
-    log.push(entry);
-    if (entry.httpPort !== undefined) started.resolve(entry);
-  });
-  const timeout = setTimeout(
-    () => started.reject(new Error(`coordinator not up in ${START_TIMEOUT_MS} ms`)),
-    START_TIMEOUT_MS,
-  );
-  void exited.then((code) => started.reject(new Error(`coordinator exited with ${code}`)));
-  const { reportPort, httpPort, dashboardPort } = await started.promise.finally(() =>
-    clearTimeout(timeout),
-  );
-  return {
-    pid: child.pid ?? 0,
-    reportUrl: `https://127.0.0.1:${reportPort}`,
-    httpUrl: `http://127.0.0.1:${httpPort}`,
-    dashboardUrl: dashboardPort === undefined ? undefined : `http://127.0.0.1:${dashboardPort}`,
-    log,
-    send: (signal) => void child.kill(signal),
-    stop: (signal) => {
-      child.kill(signal);
-      return exited;
-    },
-  };
 };
