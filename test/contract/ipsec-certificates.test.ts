@@ -6,6 +6,7 @@ import { pemOf } from '#shared/compile/testing.ts';
 import { secretKey } from '#shared/compile/types.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { cr, openPass, type TestPass } from './agent/support/pass.ts';
+import { STRIDE } from './each-call.ts';
 
 const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -191,7 +192,7 @@ describe('an agent that is killed', () => {
       rules: [proposal, remote('hub', { local_public_cert: base64(certificate(of)) })],
     }));
     let calls = 0;
-    for (let skip = 0; ; skip += 1) {
+    for (let skip = 0; ; skip += STRIDE) {
       const { own, rules } = states[skip % 2] ?? { own: '', rules: [] };
       const killed = await openPass(openwrt, { secrets });
       const death = new AbortController();

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { histories, walk } from './steps.ts';
 
-const WALKS = Math.min(caseCount(300), 10_000);
+const WALKS = Math.min(caseCount(100), 10_000);
 /** One takes 50 ms of CPU; beside all else that `npm test` runs at once, and two busy loops, 2 s were seen. */
 const TIME_MS = 300_000 + 5_000 * WALKS;
 

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
+import { firstCall, STRIDE } from '../each-call.ts';
 import { AFTER_ONE_FAILURE } from './support/converge.ts';
 import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
 import type { TestOpenwrt } from './support/openwrt.ts';
@@ -74,10 +75,11 @@ const faults: Record<string, Pick<Fault, 'action' | 'when'>> = {
   'restarts OpenWRT with its factory configuration': { action: { kind: 'restart' } },
 };
 
-describe.each(Object.entries(faults))('when a call %s', (_what, fault) => {
+describe.each(Object.entries(faults))('when a call %s', (what, fault) => {
   it('converges, whichever call it is', async () => {
     let calls = 0;
-    for (let skip = LISTINGS; ; skip += 1) {
+    const turn = Object.keys(faults).indexOf(what);
+    for (let skip = LISTINGS + firstCall(turn); ; skip += STRIDE) {
       const agent = await open();
       await agent.converge(before);
       openwrt.simulator.faults.add({ object: 'rest', ...fault, skip, times: 1 });
@@ -100,7 +102,7 @@ describe.each(Object.entries(faults))('when a call %s', (_what, fault) => {
 describe.each(['before', 'after'] as const)('an agent killed %s a call is executed', (when) => {
   it('leaves nothing that the next one does not repair, whatever call was the last', async () => {
     let calls = 0;
-    for (let skip = LISTINGS; ; skip += 1) {
+    for (let skip = LISTINGS + firstCall(when.length); ; skip += STRIDE) {
       const settled = await open();
       await settled.converge(before);
       await close(settled);

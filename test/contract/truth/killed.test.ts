@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JudgedSection } from '../../judge/uci.ts';
+import { firstCall, STRIDE } from '../each-call.ts';
 import { firewallRule, mwan3Rule, policy, zone } from './rules.ts';
 import { dieAt, PACKAGES, PATHS, startWorld, type World } from './world.ts';
 
@@ -15,6 +16,7 @@ const isForeign = ({ name, options }: JudgedSection): boolean =>
   !name?.startsWith('sdewan_') && options['sdewan_made'] === undefined;
 
 describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
+  const turn = PATHS.indexOf(path);
   let world: World;
   beforeEach(async () => {
     world = await startWorld(path);
@@ -25,8 +27,8 @@ describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
 
   it('leaves nothing behind when its rules are deleted meanwhile, whatever call was the last', async () => {
     const foreign = allSections();
-    let calls = 0;
-    for (let died = true; died; calls += 1) {
+    let calls = firstCall(turn);
+    for (let died = true; died; calls += STRIDE) {
       const killed = await world.open();
       died = await dieAt(world, calls, () => killed.pass(rules));
       const next = await world.open();
@@ -49,8 +51,8 @@ describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
   ])(
     'takes nothing along of what an administrator writes after it, whatever call was the last, where its rules $rulesDo',
     async ({ after }) => {
-      let calls = 0;
-      for (let died = true; died; calls += 1) {
+      let calls = firstCall(turn + after.length);
+      for (let died = true; died; calls += STRIDE) {
         const killed = await world.open();
         died = await dieAt(world, calls, () => killed.pass(rules));
         writeAsAdmin(`admin_${calls}`);
@@ -67,8 +69,8 @@ describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
 
   it('takes nothing along of what an administrator writes when it has lost an answer instead, whichever it was', async () => {
     const { faults } = world.simulator;
-    let calls = 0;
-    for (let wasHit = true; wasHit; calls += 1) {
+    let calls = firstCall(turn + 1);
+    for (let wasHit = true; wasHit; calls += STRIDE) {
       wasHit = false;
       const lost = { skip: calls, times: 1, when: 'after', action: { kind: 'reset' } } as const;
       faults.add(lost, () => {

@@ -1,6 +1,7 @@
 /** Whatever call fails: at the moment at which the agent says so, a rule that is Applied is in force, and one that is Removed is gone. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
+import { firstCall, STRIDE } from '../each-call.ts';
 import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
 import { dieAt, PATHS, startWorld, type World } from './world.ts';
 
@@ -42,10 +43,10 @@ describe.each(PATHS)('on the %s path', (path) => {
     expect({ when, states, lies: world.lies() }).toEqual({ when, states: WANTED, lies: [] });
   };
 
-  it.each(Object.entries(FAULTS))('reports are true when a call %s', async (_what, fault) => {
+  it.each(Object.entries(FAULTS))('reports are true when a call %s', async (what, fault) => {
     const { faults } = world.simulator;
-    let calls = 0;
-    for (let hit = true; hit; calls += 1) {
+    let calls = firstCall(Object.keys(FAULTS).indexOf(what));
+    for (let hit = true; hit; calls += STRIDE) {
       const agent = await world.open();
       await agent.converge(before);
       faults.add({ ...fault, skip: calls, times: 1 });
@@ -58,8 +59,8 @@ describe.each(PATHS)('on the %s path', (path) => {
   });
 
   it('reports of the next agent are true, whatever call was the last of one that was killed', async () => {
-    let calls = 0;
-    for (let died = true; died; calls += 1) {
+    let calls = firstCall(PATHS.indexOf(path));
+    for (let died = true; died; calls += STRIDE) {
       const killed = await world.open();
       await killed.converge(before);
       died = await dieAt(world, calls, () => killed.pass(after));
