@@ -91,7 +91,7 @@ export default defineConfig({
               'unit',
               [
                 '{agent,coordinator,shared,deploy}/**/*.test.ts',
-                'test/{judge,golden,demo,dev,images,run,fuzz,stack,mutants,walks}/**/*.test.ts',
+                'test/{judge,golden,demo,dev,run,fuzz,stack,mutants,walks}/**/*.test.ts',
                 'test/policy/*.test.ts',
                 'test/faults/{choice,results,slope,judge/*}.test.ts',
                 'test/trace/*.test.ts',

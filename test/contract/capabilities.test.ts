@@ -3,11 +3,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
-import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
-import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './agent/support/openwrt.ts';
-import { timed } from './agent/support/time.ts';
+import { ubusDriver } from './agent/support/pass.ts';
 
 const NEVER = new AbortController().signal;
 const FW3 = '#!/bin/sh /etc/rc.common\nreload() { fw3 reload; }\n';
@@ -21,12 +18,7 @@ const start = async (options: OpenwrtOptions = {}): Promise<void> => {
 const onDevice = (path: string): string => join(openwrt.simulator.rootDirectory, path);
 
 const found = async (): Promise<Capabilities> => {
-  const { usernameFile, passwordFile, clock, simulator } = openwrt;
-  const target = { url: simulator.url, usernameFile, passwordFile };
-  const packages = ['firewall', 'mwan3', 'ipsec'];
-  const unconfirmed = unconfirmedInMemory();
-  const options = { target, packages, unconfirmed, clock: clock.agent, log: silentLogger };
-  const driver = timed(createUbusDriver(options), clock);
+  const driver = ubusDriver(openwrt, ['firewall', 'mwan3', 'ipsec']);
   const { capabilities } = await driver.read(NEVER);
   await driver.close();
   return capabilities;

@@ -3,15 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deviceFiles, fileSection } from '#shared/resources/device-files.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver } from '../../agent/device/driver.ts';
 import { partOf } from '../../agent/device/parts/parts.ts';
-import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
-import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
-import { openPass } from './agent/support/pass.ts';
-import { timed } from './agent/support/time.ts';
+import { openPass, ubusDriver } from './agent/support/pass.ts';
 
 const NEVER = new AbortController().signal;
 const PATH = '/etc/ipsec.d/private/sdewan-key.pem';
@@ -22,12 +18,7 @@ let openwrt: TestOpenwrt;
 let driver: Driver;
 beforeEach(async () => {
   openwrt = await startOpenwrt();
-  const { usernameFile, passwordFile, clock, simulator } = openwrt;
-  const target = { url: simulator.url, usernameFile, passwordFile };
-  const packages = ['firewall', 'ipsec'];
-  const unconfirmed = unconfirmedInMemory();
-  const options = { target, packages, unconfirmed, clock: clock.agent, log: silentLogger };
-  driver = timed(createUbusDriver(options), clock);
+  driver = ubusDriver(openwrt, ['firewall', 'ipsec']);
 });
 afterEach(async () => {
   await driver.close();

@@ -1,5 +1,5 @@
-/** IPsec rules in the words of the service that the OpenWRT has, with either login. */
-import { afterEach, describe, expect, it } from 'vitest';
+/** What charon does not load, though UCI has it. In which words a service gets its rules: test/golden, and ipsec-certificates.test.ts. */
+import { afterEach, expect, it } from 'vitest';
 import { secretKey } from '#shared/compile/types.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { cr, openPass } from './agent/support/pass.ts';
@@ -32,38 +32,6 @@ const rules = [
   }),
 ];
 const secrets = new Map([[secretKey('vpn', 'psk'), 'K3y']]);
-
-describe.each(['own', 'stock'] as const)('with the login %s', (login) => {
-  it.each([
-    ['icn', 'proposal', { if_id: '7', mode: 'start', remote_subnet: '10.2.0.0/16,10.3.0.0/16' }],
-    [
-      'swanctl',
-      'crypto_proposal',
-      { if_id: '7', startaction: 'start', remote_subnet: ['10.2.0.0/16', '10.3.0.0/16'] },
-    ],
-  ] as const)('for the script of %s', async (ipsecScript, proposal, tunnel) => {
-    openwrt = await startOpenwrt({ login, ipsecScript });
-    const pass = await openPass(openwrt, { secrets });
-    await pass.run(rules);
-    expect(pass.states()).toEqual({ p1: 'Applied', hub: 'Applied' });
-    const section = (name: string) =>
-      openwrt.sections('ipsec').find((candidate) => candidate.name === name);
-    expect(section('p1')?.type).toBe(proposal);
-    expect(section('hub')?.options).toMatchObject({
-      pre_shared_key: 'K3y',
-      tunnel: ['one', 'two'],
-    });
-    expect(section('one')).toMatchObject({ type: 'tunnel', options: tunnel });
-    expect(section('two')?.options['if_id']).toBe('8');
-    const service = ipsecScript === 'icn' ? 'ipsec' : 'swanctl';
-    const reloads = () => Object.keys(openwrt.simulator.reloads());
-    await openwrt.clock.reach('a reload', () => reloads().length > 0);
-    expect(reloads()).toEqual([service]);
-    await pass.run([]);
-    expect(openwrt.sections('ipsec').map(({ name }) => name)).toEqual(['ipsec']);
-    await pass.driver.close();
-  });
-});
 
 it('a remote that charon does not load is not applied, in its words, until its proposal has a group', async () => {
   openwrt = await startOpenwrt({ login: 'own', ipsecScript: 'swanctl' });

@@ -1,11 +1,14 @@
-/** Whatever call fails, and wherever the agent is killed: the next passes converge, and no service is left with an older version of its file. */
+/**
+ * Whatever call fails: the next passes converge, and no service is left with an older version of its file. An agent that is killed:
+ * test/contract/truth/reports.test.ts and killed.test.ts.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
 import { AFTER_ONE_FAILURE, type Effort } from './support/converge.ts';
 import { firstCall, STRIDE } from '../each-call.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
-import { cr, firewallRule, openPass, PACKAGES, zone } from './support/pass.ts';
+import { firewallRule, openPass, zone } from './support/pass.ts';
 
 let openwrt: TestOpenwrt;
 
@@ -19,11 +22,6 @@ const after: RuleObject[] = [
   ...before.filter(({ metadata }) => ['lan1', 'stays'].includes(metadata.name)),
   firewallRule('changes', { dest_port: '20' }, { generation: 2 }),
   firewallRule('comes', { dest_port: '4' }),
-];
-const inTwoPackages: RuleObject[] = [
-  ...after,
-  cr('Mwan3Policy', 'p', { members: [{ network: 'ovn-net1', metric: 1, weight: 1 }] }),
-  cr('Mwan3Rule', 'm', { policy: 'p' }),
 ];
 const wanted = [
   'sdewan_zone_lan1',
@@ -49,18 +47,16 @@ const portOf = (name: string) =>
   openwrt.sections('firewall').find((section) => section.name === name)?.options['dest_port'];
 
 /** The service was reloaded after the last change of its file, by us or by procd, who takes its time. */
-const expectReloaded = (what: string, name = 'firewall'): Promise<void> =>
-  openwrt.clock.reach(`${name} is reloaded after ${what}`, () => isReloaded(name));
-
-const isReloaded = (name: string): boolean => {
-  const events = openwrt.simulator.journal();
-  const lastWrite = events.findLastIndex(
-    (entry) => entry.event === 'write' && entry.package === name,
-  );
-  return events
-    .slice(lastWrite)
-    .some((entry) => entry.event === 'reload' && entry.service === name);
-};
+const expectReloaded = (what: string): Promise<void> =>
+  openwrt.clock.reach(`the firewall is reloaded after ${what}`, () => {
+    const events = openwrt.simulator.journal();
+    const lastWrite = events.findLastIndex(
+      (entry) => entry.event === 'write' && entry.package === 'firewall',
+    );
+    return events
+      .slice(lastWrite)
+      .some((entry) => entry.event === 'reload' && entry.service === 'firewall');
+  });
 
 const expectRight = (adminSections: unknown): void => {
   expect(ours()).toEqual(wanted);
@@ -122,45 +118,6 @@ describe.each(cases)('on $path, when a call $what', ({ login, what }) => {
       });
       await agent.driver.close();
       if (hit) continue;
-      calls = skip;
-      break;
-    }
-    expect(calls).toBeGreaterThan(8);
-  });
-});
-
-describe.each(['own', 'stock'] as const)('an agent killed in a transaction', (login) => {
-  it(`leaves nothing that the next one does not repair, whatever call was the last, on ${paths[login].name}`, async () => {
-    await start(login);
-    const files = () => PACKAGES.map((name) => openwrt.sections(name));
-    const whole = await openPass(openwrt);
-    await whole.converge(inTwoPackages);
-    const all = files();
-    await whole.driver.close();
-    let calls = 0;
-    for (let skip = firstCall(login.length); ; skip += STRIDE) {
-      const settled = await openPass(openwrt);
-      await settled.converge(before);
-      await settled.driver.close();
-
-      const killed = await openPass(openwrt);
-      const death = new AbortController();
-      const off = openwrt.simulator.faults.add({ skip, times: 1, action: { kind: 'hang' } }, () =>
-        death.abort(new Error('killed')),
-      );
-      const survived = await killed.run(inTwoPackages, death.signal).then(
-        () => true,
-        () => false,
-      );
-      off();
-
-      const next = await openPass(openwrt);
-      await next.converge(inTwoPackages);
-      expect(files(), `after a death at call ${skip}`).toEqual(all);
-      await expectReloaded(`a death at call ${skip}`);
-      await expectReloaded(`a death at call ${skip}`, 'mwan3');
-      await next.driver.close();
-      if (!survived) continue;
       calls = skip;
       break;
     }

@@ -52,11 +52,6 @@ const namesIn = (uciPackage: string, type: string): unknown[] =>
     .sections(uciPackage)
     .filter((section) => section.type === type)
     .map(({ options }) => options['name']);
-const namesOf = (uciPackage: string, type: string): unknown[] =>
-  openwrt
-    .sections(uciPackage)
-    .filter((section) => section.type === type)
-    .map(({ name }) => name);
 const applied = (rules: readonly RuleObject[]): Record<string, string> =>
   Object.fromEntries(rules.map(({ metadata }) => [metadata.name, 'Applied']));
 
@@ -179,85 +174,27 @@ describe('all kinds', () => {
   });
 });
 
-describe('order', () => {
-  const rules = [zone('lan1', 'ovn-net1')];
-  const deny = (name: string, order: string, options: object = {}): RuleObject =>
-    firewallRule(name, options, { annotations: { 'sdewan.akraino.org/order': order } });
-
-  it('is rewritten from the change on, as far as it matters', async () => {
-    const a = deny('a', '1', { target: 'DROP' });
-    const b = deny('b', '2', { target: 'ACCEPT' });
-    const elsewhere = deny('c', '3', { dest_port: '443' });
-    const after = deny('d', '4');
-    await agent.run([...rules, a, b, elsewhere, after]);
-    const changed = deny('a', '1', { target: 'DROP', src_ip: '10.0.0.1' });
-    const calls = await callsOf(() => agent.run([...rules, changed, b, elsewhere, after]));
-    // b decides otherwise on what a matches, and d on what b does; c is about another port.
-    expect(writesIn(calls)).toEqual([
-      'PUT firewall/v1/rules/a',
-      'PUT firewall/v1/rules/b',
-      'PUT firewall/v1/rules/d',
-      'PUT v1/service/firewall',
-    ]);
-    expect(namesIn('firewall', 'rule').slice(-4)).toEqual(['c', 'a', 'b', 'd']);
-    const untouched = await callsOf(() => agent.run([...rules, changed, b, elsewhere, after]));
-    expect(writesIn(untouched)).toEqual([]);
-  });
-
-  it('is that of the rules, also where it does not matter, after a pass without cause', async () => {
-    const policy = cr('Mwan3Policy', 'balance1', {
-      members: [{ network: 'ovn-net1', metric: 1, weight: 2 }],
-    });
-    const [a, b, c] = [8001, 8002, 8003].map((dest_port, at) =>
-      deny(`r-${at}`, String(at), { dest_port: String(dest_port) }),
-    );
-    const routed = ['m-0', 'm-1'].map((name, at) =>
-      cr(
-        'Mwan3Rule',
-        name,
-        { policy: 'balance1', proto: 'tcp', dest_port: String(at + 80) },
-        { annotations: { 'sdewan.akraino.org/order': String(at) } },
-      ),
-    );
-    const wanted = [...rules, policy, a!, b!, c!, ...routed];
-    // As in a pod that received the first ones last.
-    await agent.run([...rules, policy, c!, routed[1]!]);
-    await agent.run(wanted);
-    expect(namesIn('firewall', 'rule').slice(-3)).toEqual(['r_2', 'r_0', 'r_1']);
-    expect(namesOf('mwan3', 'rule').slice(-2)).toEqual(['m_0', 'm_1']);
-    const drift = agent.driftRepairs();
-    await agent.runQuietly(wanted);
-    expect(namesIn('firewall', 'rule').slice(-3)).toEqual(['r_0', 'r_1', 'r_2']);
-    expect(agent.states()).toEqual(applied(wanted));
-    expect(agent.driftRepairs()).toBe(drift);
-    expect(writesIn(await callsOf(() => agent.runQuietly(wanted)))).toEqual([]);
-  });
-
-  it('of rules in iptables is that of the rules after every action of the firewall', async () => {
-    const [first, second] = [
-      networkRule('n-1', { dest_port: 22, target: 'ACCEPT' }),
-      networkRule('n-2'),
-    ];
-    const wanted = [
-      '-A INPUT -i net1 -p tcp -m tcp --dport 22 -j ACCEPT',
-      '-A INPUT -i net1 -p tcp -m tcp -j DROP',
-    ];
-    const input = (): string[] =>
-      openwrt.simulator.kernel.iptables('filter').filter((rule) => rule.includes('INPUT'));
-    await agent.run([...rules, first, second]);
-    expect(input().map((rule) => rule.replace(' -m tcp -j DROP', ' -j DROP'))).toEqual(
-      wanted.map((rule) => rule.replace(' -m tcp -j DROP', ' -j DROP')),
-    );
-    const before = input();
-    await agent.run([...rules, first, second, deny('more', '1')]);
-    expect(input()).toEqual(before);
-    const changed = networkRule('n-1', { dest_port: 23, target: 'ACCEPT' });
-    await agent.run([...rules, changed, second, deny('more', '1')]);
-    expect(input().map((rule) => /ACCEPT|DROP/.exec(rule)?.[0])).toEqual(['ACCEPT', 'DROP']);
-  });
-});
-
 describe('rules in iptables', () => {
+  it('are in the order of the rules after every action of the firewall', async () => {
+    const accept = (dest_port: number): RuleObject =>
+      networkRule('n-1', { dest_port, target: 'ACCEPT' });
+    const drop = networkRule('n-2');
+    const elsewhere = [zone('lan1', 'ovn-net1'), firewallRule('more')];
+    const targets = (): (string | undefined)[] =>
+      openwrt.simulator.kernel
+        .iptables('filter')
+        .filter((rule) => rule.includes('INPUT'))
+        .map((rule) => /ACCEPT|DROP/.exec(rule)?.[0]);
+    for (const rules of [
+      [accept(22), drop],
+      [accept(22), drop, ...elsewhere],
+      [accept(23), drop, ...elsewhere],
+    ]) {
+      await agent.run(rules);
+      expect(targets()).toEqual(['ACCEPT', 'DROP']);
+    }
+  });
+
   it('survive what the firewall does for other rules', async () => {
     await agent.run(inIptables);
     const kernel = kernelOf(openwrt);

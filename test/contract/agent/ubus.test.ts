@@ -1,22 +1,18 @@
 /** The ubus driver against the simulator: what it writes, and what it leaves when something goes wrong in between. */
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { silentLogger } from '#shared/runtime/log.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
 import { writeFileSync } from 'node:fs';
 import {
-  OpenwrtBlockedError,
   OpenwrtError,
   OpenwrtUnreachableError,
   type Driver,
 } from '../../../agent/device/driver.ts';
-import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';
-import { unconfirmedInMemory } from '../../../agent/device/ubus/write/testing.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 import { readUci } from '../../judge/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
-import { timed } from './support/time.ts';
+import { ubusDriver } from './support/pass.ts';
 
 const signal = new AbortController().signal;
 const UNTIL_RPCD_IS_BACK_MS = 5_000;
@@ -36,25 +32,9 @@ const append = (...sections: UciSection[]) => ({
   set: [],
   append: sections,
 });
-const newDriver = (): Driver =>
-  timed(
-    createUbusDriver({
-      packages: ['firewall', 'mwan3'],
-      unconfirmed: unconfirmedInMemory(),
-      clock: openwrt.clock.agent,
-      log: silentLogger,
-      target: {
-        url: openwrt.simulator.url,
-        usernameFile: openwrt.usernameFile,
-        passwordFile: openwrt.passwordFile,
-      },
-    }),
-    openwrt.clock,
-  );
-
 beforeEach(async () => {
   openwrt = await startOpenwrt();
-  driver = newDriver();
+  driver = ubusDriver(openwrt, ['firewall', 'mwan3']);
 });
 
 afterEach(async () => {
@@ -72,20 +52,6 @@ describe('a change', () => {
     expect(openwrt.text('mwan3')).toBe(before);
     expect(openwrt.simulator.reloads()).toEqual({ firewall: 1 });
     expect(openwrt.writes('uci apply')).toBe(1);
-  });
-
-  it('of a value that UCI cannot hold is rejected by its section, before anything is sent', async () => {
-    await driver.read(signal);
-    const result = await driver.apply([append(rule('a'), rule('b', { name: 'x\u0001' }))], signal);
-    expect(result).toMatchObject({ outcome: 'rejected', sections: ['sdewan_rule_b'] });
-    expect(openwrt.writes('uci apply')).toBe(0);
-  });
-
-  it('is not made when somebody changed the package since it was read', async () => {
-    await driver.read(signal);
-    openwrt.write('firewall', `${openwrt.text('firewall')}\nconfig rule 'x'\n`);
-    await expect(driver.apply([append(rule('a'))], signal)).rejects.toThrow(OpenwrtBlockedError);
-    expect(openwrt.text('firewall')).not.toContain('sdewan_rule_a');
   });
 
   it('is rolled back with everything else when its section is not stored as it was sent', async () => {
@@ -162,23 +128,8 @@ describe('https', () => {
     const tls = await createTls();
     const secure = await startOpenwrt({ https: { certificate: tls.cert, key: tls.key } });
     const caFile = join(secure.folder, 'ca.pem');
-    const target = {
-      url: secure.simulator.httpsUrl ?? '',
-      usernameFile: secure.usernameFile,
-      passwordFile: secure.passwordFile,
-      caFile,
-      serverName: 'openwrt.test',
-    };
-    const client = timed(
-      createUbusDriver({
-        packages: ['firewall'],
-        unconfirmed: unconfirmedInMemory(),
-        target,
-        clock: secure.clock.agent,
-        log: silentLogger,
-      }),
-      secure.clock,
-    );
+    const url = secure.simulator.httpsUrl ?? '';
+    const client = ubusDriver(secure, ['firewall'], { url, caFile, serverName: 'openwrt.test' });
     writeFileSync(caFile, (await createTls()).ca);
     await expect(client.read(signal)).rejects.toThrow(OpenwrtUnreachableError);
     writeFileSync(caFile, tls.ca);

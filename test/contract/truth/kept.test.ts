@@ -43,34 +43,31 @@ describe.each(PATHS)('on the %s path', (path) => {
     expect(world.lies()).toEqual([]);
   };
 
-  it.each(['the same agent', 'one that was restarted'])(
-    'a package that an administrator broke is not touched, and %s removes ours when it is fixed',
-    async (which) => {
-      const whole = world.text('mwan3');
-      const broken = `${whole}\nconfig policy 'open\n`;
-      world.write('mwan3', broken);
+  const whole = (): string => world.text('mwan3');
+  it.each([
+    ['that an administrator broke', 'the same agent'],
+    ['that an administrator broke', 'one that was restarted'],
+    ['that may not be read', 'the same agent'],
+    ['that may not be read', 'one that was restarted'],
+  ])(
+    'a package %s is not touched, and %s removes ours when it can be read again',
+    async (what, which) => {
+      const good = whole();
+      if (what === 'that an administrator broke')
+        world.write('mwan3', `${good}\nconfig policy 'open\n`);
+      else
+        world.simulator.faults.add({
+          object: path === 'fast' ? 'file' : 'uci',
+          contains: path === 'fast' ? '/etc/config/mwan3' : '"config":"mwan3"',
+          action: { kind: 'status', status: 6 },
+        });
+      const unread = whole();
       await expectPending();
       if (which !== 'the same agent') await restartAgent();
       await expectPending();
-      expect(world.text('mwan3')).toBe(broken);
-      world.write('mwan3', whole);
-      await expectGone();
-    },
-  );
-
-  it.each(['the same agent', 'one that was restarted'])(
-    'a package that may not be read is not touched, and %s removes ours when it may again',
-    async (which) => {
-      const whole = world.text('mwan3');
-      const refused = { action: { kind: 'status', status: 6 } } as const;
-      const read = path === 'fast' ? 'file' : 'uci';
-      const contains = path === 'fast' ? '/etc/config/mwan3' : '"config":"mwan3"';
-      world.simulator.faults.add({ object: read, contains, ...refused });
-      await expectPending();
-      if (which !== 'the same agent') await restartAgent();
-      await expectPending();
-      expect(world.text('mwan3')).toBe(whole);
+      expect(whole()).toBe(unread);
       world.simulator.faults.clear();
+      world.write('mwan3', good);
       await expectGone();
     },
   );

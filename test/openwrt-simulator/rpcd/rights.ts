@@ -26,16 +26,6 @@ export class Rights {
     if (!grants.some(same)) grants.push(grant);
   }
 
-  revoke(scope: string, grant?: Grant): void {
-    const kept = grant
-      ? (this.#scopes.get(scope) ?? []).filter(
-          ({ object, function: name }) => object !== grant.object || name !== grant.function,
-        )
-      : [];
-    if (kept.length === 0) this.#scopes.delete(scope);
-    else this.#scopes.set(scope, kept);
-  }
-
   allows(scope: string, object: string, name: string): boolean {
     return (this.#scopes.get(scope) ?? []).some(
       (grant) => globMatches(grant.object, object) && globMatches(grant.function, name),

@@ -1,5 +1,5 @@
 /** The ubus object `session`: login, rights, values. Session and rights checks of every other call go through `access` here. */
-import { isArray, stringsOf, type Json } from '../json.ts';
+import { stringsOf } from '../json.ts';
 import { STATUS, failed, ok, type Arguments, type BusObject, type Reply } from './bus.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { DEFAULT_TIMEOUT_SECONDS, NO_SESSION } from './sessions.ts';
@@ -27,42 +27,16 @@ export const createSessionObject = ({ sessions, login }: SessionObjectDeps): Bus
       return session ? answer(session, args) : failed(STATUS.notFound);
     };
   return {
-    create: {
-      arguments: { timeout: 'integer' },
-      call: (args) => ok(sessions.dump(sessions.create(secondsOf(args)))),
-    },
-    list: { arguments: SESSION, call: withSession((session) => ok(sessions.dump(session))) },
-    grant: {
-      arguments: ACL_ARGUMENTS,
-      call: withSession((session, args) => {
-        const objects = args.array('objects');
-        for (const grant of grantsOf(objects)) session.rights.grant(scopeOf(args), grant);
-        return objects ? ok() : failed(STATUS.invalidArgument);
-      }),
-    },
-    revoke: {
-      arguments: ACL_ARGUMENTS,
-      call: withSession((session, args) => {
-        const objects = args.array('objects');
-        if (!objects) session.rights.revoke(scopeOf(args));
-        for (const grant of grantsOf(objects)) session.rights.revoke(scopeOf(args), grant);
-        return ok();
-      }),
-    },
+    // No client asks for what is not simulated; `list` names it.
+    create: { arguments: { timeout: 'integer' }, call: notSimulated },
+    list: { arguments: SESSION, call: notSimulated },
+    grant: { arguments: ACL_ARGUMENTS, call: notSimulated },
+    revoke: { arguments: ACL_ARGUMENTS, call: notSimulated },
     access: {
       arguments: { ...SESSION, scope: 'string', object: 'string', function: 'string' },
       call: withSession(accessOf),
     },
-    set: {
-      arguments: { ...SESSION, values: 'object' },
-      call: withSession((session, args) => {
-        const values = args.object('values');
-        if (!values) return failed(STATUS.invalidArgument);
-        for (const [key, value] of Object.entries(values))
-          if (key !== '') session.values.set(key, value);
-        return ok();
-      }),
-    },
+    set: { arguments: { ...SESSION, values: 'object' }, call: notSimulated },
     get: {
       arguments: { ...SESSION, keys: 'array' },
       call: withSession((session, args) => {
@@ -73,14 +47,7 @@ export const createSessionObject = ({ sessions, login }: SessionObjectDeps): Bus
         });
       }),
     },
-    unset: {
-      arguments: { ...SESSION, keys: 'array' },
-      call: withSession((session, args) => {
-        if (!args.array('keys')) session.values.clear();
-        for (const key of stringsOf(args.array('keys'))) session.values.delete(key);
-        return ok();
-      }),
-    },
+    unset: { arguments: { ...SESSION, keys: 'array' }, call: notSimulated },
     destroy: {
       arguments: SESSION,
       call: withSession((session) => {
@@ -111,10 +78,4 @@ const scopeOf = (args: Arguments): string => args.text('scope') ?? 'ubus';
 
 const secondsOf = (args: Arguments): number => args.integer('timeout') ?? DEFAULT_TIMEOUT_SECONDS;
 
-const grantsOf = (objects: readonly Json[] = []): { object: string; function: string }[] =>
-  objects
-    .filter(isArray)
-    .map(stringsOf)
-    .flatMap(([object, name]) =>
-      object === undefined || name === undefined ? [] : [{ object, function: name }],
-    );
+const notSimulated = (): Reply => failed(STATUS.notSupported);

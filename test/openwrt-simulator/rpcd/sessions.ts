@@ -57,11 +57,6 @@ export class Sessions {
     return typeof user === 'string' ? user : undefined;
   }
 
-  all(): Session[] {
-    this.#expire();
-    return [...this.#sessions.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  }
-
   destroy(id: string): void {
     const session = this.#sessions.get(id);
     if (!session) return;

@@ -14,7 +14,6 @@ const PREFIXES: Readonly<Record<string, UciChange['command']>> = {
   '@': 'rename',
   '^': 'order',
   '|': 'list-add',
-  '~': 'list-del',
 };
 const PREFIX_OF: Readonly<Record<UciChange['command'], string>> = {
   add: '+',
@@ -22,7 +21,6 @@ const PREFIX_OF: Readonly<Record<UciChange['command'], string>> = {
   rename: '@',
   order: '^',
   'list-add': '|',
-  'list-del': '~',
   set: '',
 };
 
@@ -61,7 +59,7 @@ export const applyDelta = (
 /** A line as libuci itself writes it, without a quote in its value. */
 const CHANGE_LINE =
   // eslint-disable-next-line no-control-regex -- values with control characters are no good
-  /([-@^|~+]?)([\w-]+)\.(\w+)(?:\.(\w+))?(?:='([^'\x00-\x08\x0b\x0c\x0e-\x1f]*)')?\n/y;
+  /([-@^|+]?)([\w-]+)\.(\w+)(?:\.(\w+))?(?:='([^'\x00-\x08\x0b\x0c\x0e-\x1f]*)')?\n/y;
 
 const changeOf = (
   packageName: string,
@@ -92,5 +90,5 @@ const isGood = ({ command, section, option, value }: UciChange): boolean => {
   if (value === undefined ? command !== 'remove' : !isValueText(value)) return false;
   if (command === 'rename') return isName(value ?? '');
   if (command === 'order') return option === undefined;
-  return option !== undefined || !command.startsWith('list-');
+  return option !== undefined || command !== 'list-add';
 };

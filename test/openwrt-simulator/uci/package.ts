@@ -17,7 +17,7 @@ export type UciSection = {
 };
 
 export type UciChange = {
-  command: 'add' | 'remove' | 'set' | 'rename' | 'order' | 'list-add' | 'list-del';
+  command: 'add' | 'remove' | 'set' | 'rename' | 'order' | 'list-add';
   section: string;
   option?: string;
   /** Absent for `remove`; the place counted from 0, as text, for `order`. */
@@ -83,7 +83,6 @@ export class UciPackage {
     rename: (change) => this.#rename(change),
     order: (change) => this.#order(change),
     'list-add': (change) => this.#listAdd(change),
-    'list-del': (change) => this.#listDelete(change),
   };
 
   #add(change: UciChange): UciChange | undefined {
@@ -165,18 +164,6 @@ export class UciPackage {
     const { options } = this.#required(change.section, 'invalid');
     const old = options.get(option) ?? [];
     options.set(option, [...(typeof old === 'string' ? [old] : old), value]);
-    return change;
-  }
-
-  #listDelete(change: UciChange): UciChange | undefined {
-    const { option = '', value = '' } = change;
-    const { options } = this.#required(change.section, 'invalid');
-    const old = options.get(option);
-    if (old === undefined || typeof old === 'string') return undefined;
-    options.set(
-      option,
-      old.filter((item) => item !== value),
-    );
     return change;
   }
 

@@ -207,17 +207,6 @@ describe('what changes', () => {
     expect(after).toEqual({ ...none, in_p0: after['in_p0'], in_p1: after['in_p0'] });
   });
 
-  test('is refused as a whole: the table stays as it was', async () => {
-    const table = tableOf(worldOf(onlyFrom(false), 4));
-    await bring(table);
-    const wrong = wholeFile(table).replace('counter drop', 'counter drip');
-    await expect(network.load(wrong)).rejects.toThrow('drip');
-    expect(await network.inCnf('nft', 'list', 'table', 'inet', 'sdewan_policy_rev')).toContain(
-      table.hash,
-    );
-    expect(await isAnswered(DENIED_MS)).toBe(false);
-  });
-
   test('is nothing to packets from and to the CNF itself, though its own pod may send and get none', async () => {
     const { pods, ...world } = worldOf(onlyFrom(false), 4);
     const spec = { podSelector: {}, policyTypes: ['Ingress', 'Egress'] };

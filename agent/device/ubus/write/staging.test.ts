@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
-import { ACCESS_DENIED, UbusError, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
+import { OpenwrtBlockedError } from '../../driver.ts';
+import { ACCESS_DENIED, UbusError, type UbusAnswer } from '../client/rpc.ts';
 import { applyStaged, importPackage, splitForJson, stageDelta, unstage } from './staging.ts';
 import { answered, fakeSession, refusedBy } from '../client/testing.ts';
 
@@ -35,88 +35,30 @@ const signal = new AbortController().signal;
 
 const VERSION = '0'.repeat(32);
 
-/** OpenWRT's file, and what `uci import` makes of it. */
-const importOn = async (change: (call: UbusCall) => UbusAnswer | undefined = () => undefined) => {
-  let file = '';
-  const { session, calls } = fakeSession((call) => {
-    const changed = change(call);
-    if (changed) return changed;
-    const { args = {} } = call;
-    if (call.method === 'write')
-      file = `${args['append'] === true ? file : ''}${String(args['data'])}`;
-    if (call.method === 'md5' && args['path'] === '/etc/config/ipsec')
-      return answered({ md5: VERSION });
-    if (call.method === 'md5')
-      return answered({ md5: createHash('md5').update(file).digest('hex') });
-    return answered({ code: 0 });
-  });
-  const options = { pre_shared_key: "it's a key", list: ['a', 'b'] };
-  const sections = Array.from({ length: 2_000 }, (_, at) => ({
-    name: `site_${at}`,
-    anonymous: false,
-    type: 'remote',
-    options,
-  }));
-  const result = await importPackage(
-    session,
-    { version: VERSION, content: { name: 'ipsec', sections } },
-    signal,
-  ).catch((error: unknown) => error);
-  const made = (method: string) => calls.filter((call) => call.method === method);
-  return { result, file, made };
-};
-
+/** How files get there, whole and for their owner alone, is proven in test/contract/import-file.test.ts. */
 describe('the import of a package', () => {
-  it('writes a file that only its owner may read, since it may hold keys, checks it, and imports it', async () => {
-    const { result, file, made } = await importOn();
-    expect(result).toBe('done');
-    expect(made('write').length).toBeGreaterThan(1);
-    for (const { args } of made('write')) expect(args?.['mode']).toBe(0o600);
-    expect(file).toContain("option pre_shared_key 'it'\\''s a key'");
-    const [{ args } = {}] = made('exec');
-    const params = ['-f', '/tmp/sdewan-ipsec', 'import', 'ipsec'];
-    expect(args).toEqual({ command: '/sbin/uci', params });
-  });
-
-  it.each<[string, (call: UbusCall) => UbusAnswer | undefined]>([
-    ['is empty', ({ method }) => (method === 'write' ? answered() : undefined)],
-    [
-      'is cut',
-      ({ method, args }) =>
-        method === 'write' && args?.['append'] === true ? answered() : undefined,
-    ],
-  ])('imports no file that %s, since that would wipe the package', async (_what, change) => {
-    const { result, made } = await importOn(change);
-    expect(result).toBeInstanceOf(OpenwrtError);
-    expect(made('exec')).toEqual([]);
-  });
+  const importOn = (method: string, answer: UbusAnswer): Promise<unknown> => {
+    let file = '';
+    const { session } = fakeSession((call) => {
+      if (call.method === method) return answer;
+      if (call.method === 'write') file = String(call.args?.['data']);
+      if (call.method !== 'md5') return answered({ code: 0 });
+      if (call.args?.['path'] === '/etc/config/ipsec') return answered({ md5: VERSION });
+      return answered({ md5: createHash('md5').update(file).digest('hex') });
+    });
+    const read = { version: VERSION, content: { name: 'ipsec', sections: [] } };
+    return importPackage(session, read, signal).catch((error: unknown) => error);
+  };
 
   it.each(['write', 'md5', 'exec'])('is not done where the login may not %s', async (method) => {
-    const { result } = await importOn((call) =>
-      call.method === method ? refusedBy('permissionDenied') : undefined,
-    );
-    expect(result).toBe('refused');
-  });
-
-  it('does not overwrite what somebody else has written meanwhile', async () => {
-    const { result, made } = await importOn(({ method, args }) =>
-      method === 'md5' && args?.['path'] === '/etc/config/ipsec'
-        ? answered({ md5: '1'.repeat(32) })
-        : undefined,
-    );
-    expect(result).toBe('changed');
-    expect(made('exec')).toEqual([]);
+    expect(await importOn(method, refusedBy('permissionDenied'))).toBe('refused');
   });
 
   it('that uci refuses is an error, and so is a session that has ended', async () => {
-    const failed = await importOn(({ method }) =>
-      method === 'exec' ? answered({ code: 1, stderr: 'Parse error\n' }) : undefined,
-    );
-    expect(failed.result).toMatchObject({ message: 'import ipsec: Parse error' });
-    const ended = await importOn(({ method }) =>
-      method === 'exec' ? { code: ACCESS_DENIED, data: undefined } : undefined,
-    );
-    expect(ended.result).toBeInstanceOf(UbusError);
+    const failed = answered({ code: 1, stderr: 'Parse error\n' });
+    expect(await importOn('exec', failed)).toMatchObject({ message: 'import ipsec: Parse error' });
+    const ended = { code: ACCESS_DENIED, data: undefined };
+    expect(await importOn('exec', ended)).toBeInstanceOf(UbusError);
   });
 });
 

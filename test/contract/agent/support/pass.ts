@@ -10,6 +10,7 @@ import type { Driver } from '../../../../agent/device/driver.ts';
 import { withoutLockOut, type LockOut } from '../../../../agent/lock-out/lock-out.ts';
 import { openLedger } from '../../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../../../agent/device/ubus/write/testing.ts';
 import { openUnconfirmed } from '../../../../agent/device/ubus/write/unconfirmed.ts';
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../../agent/reconcile/kernel-drift.ts';
@@ -28,8 +29,6 @@ export type TestPass = {
   /** As the pass has it; each call lets time pass until it is done. */
   driver: Driver;
   run: (rules: readonly RuleObject[], signal?: AbortSignal) => Promise<string>;
-  /** A pass without cause, for which nothing waits. */
-  runQuietly: (rules: readonly RuleObject[]) => Promise<string>;
   /** Runs the agent's loop until a pass gets through. @throws Error when that takes more than `most` (one try when absent) */
   converge: (rules: readonly RuleObject[], most?: Effort) => Promise<Effort>;
   /** Runs the agent's loop beside the test, for what OpenWRT does by itself. No rules: the API server has listed none yet. */
@@ -67,6 +66,23 @@ const NEVER = new AbortController().signal;
 export type Place = Pick<TestOpenwrt, 'clock' | 'folder' | 'usernameFile' | 'passwordFile'> & {
   simulator: Pick<TestOpenwrt['simulator'], 'url'>;
 };
+
+/** One alone, each of whose calls lets time pass until it is done. `more`: of its target. */
+export const ubusDriver = (
+  { simulator, clock, usernameFile, passwordFile }: Place,
+  packages: readonly string[] = PACKAGES,
+  more: { url?: string; caFile?: string; serverName?: string } = {},
+): Driver =>
+  timed(
+    createUbusDriver({
+      packages,
+      unconfirmed: unconfirmedInMemory(),
+      target: { url: simulator.url, usernameFile, passwordFile, ...more },
+      clock: clock.agent,
+      log: silentLogger,
+    }),
+    clock,
+  );
 
 /** A second one in the same folder is the agent after a restart of its container. */
 export const openPass = async (
@@ -124,8 +140,6 @@ export const openPass = async (
   const known = { networks, devices: DEVICES, secrets, unservedKinds: [], paused: false };
   const run = (rules: readonly RuleObject[], signal = NEVER): Promise<string> =>
     clock.until(pass({ ...known, rules, quiet: false }, signal));
-  const runQuietly = (rules: readonly RuleObject[]): Promise<string> =>
-    clock.until(pass({ ...known, rules, quiet: true }, NEVER));
   const loopParts = (rules: () => readonly RuleObject[] | undefined): LoopParts => ({
     driver,
     rescue: lockOut.rescue,
@@ -154,7 +168,6 @@ export const openPass = async (
   return {
     driver: timed(driver, clock),
     run,
-    runQuietly,
     converge: (rules, most) =>
       converge(
         loopParts(() => rules),

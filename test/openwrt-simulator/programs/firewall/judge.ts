@@ -1,9 +1,8 @@
 /**
- * What `fw4` makes of a firewall package: which sections it takes, what it warns about, in its words and its order.
+ * What `fw4` makes of a firewall package: which sections it takes, what it warns about of single options, in its words and its order.
  * A bad section is left out and named; the rest is loaded. What nft then refuses as a whole is in nft.ts.
  */
 import type { UciPackage, UciSection } from '../../uci/package.ts';
-import { complaintOf } from './complaints.ts';
 import { SECTION_SPECS, type OptionSpec } from './sections.ts';
 import { assumedZone, type Subnets } from './subnets.ts';
 import { firstOf, parseValue, type Context, type Inverted, type Values } from './values.ts';
@@ -80,10 +79,7 @@ const judgeSection = (
     warn('is disabled, ignoring section');
     return undefined;
   }
-  const complaint = complaintOf(section.type, values);
-  if (!complaint) return values;
-  for (let time = 0; time < (complaint.times ?? 1); time += 1) warn(complaint.message);
-  return complaint.leftOut ? undefined : values;
+  return values;
 };
 
 const judgeOptions = (

@@ -16,15 +16,6 @@ const one = (kind: Kind, rest: Omit<OptionSpec, 'kind'> = {}): OptionSpec => ({ 
 const many = (kind: Kind): OptionSpec => ({ kind, list: true });
 const unsupported = (kind: Kind): OptionSpec => ({ kind, ignored: 'is not supported by fw4' });
 
-const TIMES = {
-  utc_time: one('bool'),
-  start_date: one('date'),
-  stop_date: one('date'),
-  start_time: one('time'),
-  stop_time: one('time'),
-  weekdays: one('weekdays'),
-  monthdays: unsupported('monthdays'),
-} as const;
 const LIMIT = { limit: one('limit'), limit_burst: one('int') } as const;
 const LOG = { counter: one('bool'), log: one('string'), log_limit: one('limit') } as const;
 
@@ -118,7 +109,6 @@ export const SECTION_SPECS: Readonly<Record<string, SectionSpec>> = {
     icmp_type: many('icmptype'),
     extra: unsupported('string'),
     ...LIMIT,
-    ...TIMES,
     mark: one('mark'),
     set_mark: one('mark', { noInvert: true }),
     set_xmark: one('mark', { noInvert: true }),
@@ -153,7 +143,6 @@ export const SECTION_SPECS: Readonly<Record<string, SectionSpec>> = {
     dest_port: one('port'),
     extra: unsupported('string'),
     ...LIMIT,
-    ...TIMES,
     mark: one('mark'),
     reflection: one('bool'),
     reflection_src: one('reflection_source'),
@@ -178,7 +167,6 @@ export const SECTION_SPECS: Readonly<Record<string, SectionSpec>> = {
     extra: unsupported('string'),
     ...LIMIT,
     connlimit_ports: one('bool'),
-    ...TIMES,
     mark: one('mark'),
     counter: one('bool'),
     log: one('string'),

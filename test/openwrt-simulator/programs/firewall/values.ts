@@ -112,11 +112,6 @@ const isMark = (text: string): boolean => {
   return mark !== undefined && isWord(mark) && isWord(mask);
 };
 
-const isWeekdays = (text: string): boolean => {
-  const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
-  return text.split(/\s+/).every((day) => days.some((name) => name.startsWith(day.toLowerCase())));
-};
-
 const protocol: ValueParser = (text) => {
   const parsed = parseInverted(text);
   return (
@@ -188,12 +183,6 @@ const PARSERS = {
   network: invertible(isSubnet),
   icmptype: plain(isIcmpType),
   limit: invertible((text) => /^\d+(?:\/(?:s|m|h|d)[a-z]*)?$/.test(text)),
-  date: plain((text) => /^(?:19[789]|20[0-3])\d(?:-\d{1,2}(?:-\d{1,2}(?:T[\d:]+)?)?)?$/.test(text)),
-  time: plain((text) => /^(?:[01]?\d|2[0-3])(?::[0-5]?\d(?::[0-5]?\d)?)?$/.test(text)),
-  weekdays: invertible(isWeekdays),
-  monthdays: invertible((text) =>
-    text.split(/\s+/).every((day) => Number(day) >= 1 && Number(day) <= 31),
-  ),
   mark: invertible(isMark),
   dscp: invertible((text) => DSCP_CLASS.test(text.toUpperCase()) || Number(text) <= 0x3f),
 } as const satisfies Record<string, ValueParser>;
