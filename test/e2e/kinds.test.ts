@@ -1,6 +1,5 @@
 /** A CR of every kind that the cluster has, made, changed and deleted at once on a CNF with two replicas; its own files tell. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { kinds } from '#shared/resources/registry.ts';
 import { readUci, type JudgedSection } from '../judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { observePods, readCnfFile, readConfigFile, until } from '../stack/observe.ts';
@@ -82,18 +81,6 @@ describe('every kind on two replicas', async () => {
     ]);
     addresses = stdout.trim().split(' ').sort();
     atFirst = await filesOf(pods[0] ?? '');
-  });
-
-  it('there is a sample of each rule that the cluster has', async () => {
-    const { stdout } = await cluster.kubectl([
-      'api-resources',
-      '--categories=sdewan',
-      '-o',
-      'name',
-    ]);
-    const served = stdout.trim().split('\n').sort();
-    const sampled = kinds.filter(({ kind }) => samples.some((one) => one.kind === kind));
-    expect(sampled.map(({ plural, group }) => `${plural}.${group}`).sort()).toEqual(served);
   });
 
   it('applied: in sync, and in the files of both', async () => {

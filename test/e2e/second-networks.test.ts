@@ -128,38 +128,6 @@ describe('policies in second networks', async () => {
       expect([code, out]).toEqual([0, expect.stringContaining('passes no place of ours')]);
       expect(out).toContain(`not through ${namespace}/${PURPOSE}: both ends are in ${SUBNET}`);
     });
-
-    it('one that nobody can read harms no other', async () => {
-      const wrong = { ingress: [{ ports: [{ protocol: 'ICMP' }] }] };
-      await apply(cluster, namespace, policy('MultiNetworkPolicy', 'wrong', [], wrong));
-      await eventually(
-        'it says why',
-        async () =>
-          Object.hasOwn(await world.whyNot('wrong'), 'InvalidSpec') ||
-          (await world.enforcements('wrong')).some(
-            ({ status }) => status.message?.includes('spec.ingress.0.ports.0.protocol') === true,
-          ),
-      );
-      await apply(cluster, namespace, policy('MultiNetworkPolicy', 'right', far));
-      await eventually('another is in the kernel', async () =>
-        (await table()).includes(world.chainOf('right')),
-      );
-    });
-  });
-
-  it('an annotation that names another network is refused with those that are known', async () => {
-    const workload = ['deployment', PURPOSE, '-n', namespace];
-    const template = { metadata: { annotations: { [NETWORKS]: 'cluster,net9' } } };
-    const patch = [
-      '--type=merge',
-      '-p',
-      JSON.stringify({ spec: { template } }),
-      '--dry-run=server',
-    ];
-    const { stderr } = await cluster.kubectl(['patch', ...workload, ...patch], {
-      allowFailure: true,
-    });
-    expect(stderr).toContain('"net9" must be one of cluster, ovn-net1');
   });
 
   it('on a running pod it is said, and what is in force stays', async () => {

@@ -128,33 +128,3 @@ it.concurrent('autoscalers find it, kubectl scale rolls nothing, and kubectl rol
   );
   expect(pods.ready().map(({ uid }) => uid)).toEqual([active?.uid]);
 });
-
-it.concurrent('Recreate makes the new pods when the old ones have gone, however long those take', async () => {
-  const namespace = await cluster.createNamespace('recreate');
-  const spec = { strategy: 'Recreate' };
-  const cnf = { namespace, replicas: 1, lateMs: 0, rules: 0, spec };
-  await apply(cluster, namespace, policyOn('late', 'ovn-net3'));
-  await applyFleet(cluster, { ...cnf, version: '1' });
-  const first = await waitForFleet(cluster, namespace, 'the first set', serves(1));
-  const [pod] = await observePods(cluster, namespace, PURPOSE);
-  const held = async (finalizers: string[] | null) =>
-    cluster.kubectl([
-      'patch',
-      'pod',
-      pod?.name ?? '',
-      '-n',
-      namespace,
-      '--type=merge',
-      '-p',
-      JSON.stringify({ metadata: { finalizers } }),
-    ]);
-  await held(['example.org/held']);
-  await applyFleet(cluster, { ...cnf, version: '2' });
-  await until('the old pod is being deleted', async () => {
-    const [one] = await observePods(cluster, namespace, PURPOSE);
-    return one?.terminating ? true : undefined;
-  });
-  expect(await observePods(cluster, namespace, PURPOSE)).toHaveLength(1);
-  await held(null);
-  await waitForFleet(cluster, namespace, 'the second set', serves(1, first.currentRevision));
-});

@@ -35,10 +35,10 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
-const start = async (coordinatorUrl = coordinator.url): Promise<void> => {
+const start = async (): Promise<void> => {
   agent = await startAgent({
     openwrt,
-    coordinatorUrl,
+    coordinatorUrl: coordinator.url,
     kubeconfig: cluster.kubeconfig,
     namespace,
   });
@@ -90,43 +90,6 @@ describe('agent', () => {
 
     await cluster.kubectl(['-n', namespace, 'delete', 'firewallrule', 'reject-80']);
     await expect.poll(names, SOON).toEqual(['sdewan_zone_lan1']);
-  });
-
-  it('reports to each of several coordinators, whatever becomes of the others', async () => {
-    const [other, third] = [await startCoordinator(), await startCoordinator()];
-    await third.stop();
-    await start([coordinator, third, other].map(({ url }) => url).join());
-    await apply(cr('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' }));
-    for (const one of [coordinator, other])
-      await expect.poll(() => one.stateOf('lan1'), SOON).toBe('Applied');
-    coordinator.forget();
-    await expect.poll(() => coordinator.stateOf('lan1'), SOON).toBe('Applied');
-    await coordinator.stop();
-    await apply(cr('FirewallZone', 'lan2', { network: ['ovn-net2'], input: 'ACCEPT' }));
-    await expect.poll(() => other.stateOf('lan2'), SOON).toBe('Applied');
-    await other.stop();
-  });
-
-  it('sends information about OpenWRT to a coordinator that accepts it, and again when it changes', async () => {
-    const mwan3 = () => coordinator.information()?.wans.map(({ interface: name }) => name);
-    await start();
-    await expect.poll(mwan3, SOON).toEqual(['net1', 'net2']);
-    expect(coordinator.information()).toMatchObject({
-      interfaces: expect.arrayContaining([
-        { name: 'net1', device: 'net1', up: true, addresses: ['172.16.30.10/24'] },
-      ]),
-      routes: [
-        { target: '0.0.0.0/0', gateway: '172.16.30.1', interface: 'net1', metric: 10 },
-        { target: '0.0.0.0/0', gateway: '172.16.40.1', interface: 'net2', metric: 20 },
-      ],
-      tunnels: [],
-    });
-    const remote = "\nconfig remote 'site1'\n\toption enabled '1'\n\tlist tunnel 'c1'\n";
-    openwrt.write('ipsec', `${openwrt.text('ipsec')}${remote}`);
-    await expect
-      .poll(() => coordinator.information()?.tunnels, SOON)
-      .toEqual([{ name: 'site1-c1', up: true, state: 'ESTABLISHED' }]);
-    expect(openwrt.simulator.reloads()).toEqual({});
   });
 
   it('reports once which comments its first write has removed, over restarts of the agent', async () => {

@@ -4,14 +4,11 @@ import { ruleOf } from '#shared/compile/testing.ts';
 import { kindOf, kinds } from '#shared/resources/registry.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
-import { objectSchema } from '#shared/kube/objects.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
-import type { Resource } from '#shared/resources/resource.ts';
 import * as fc from 'fast-check';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { crdOf } from '../../deploy/generate/crd.ts';
 import { allSamples, samplesOf } from '../samples/all.ts';
 import { applyCrds } from './support/crds.ts';
 
@@ -150,25 +147,6 @@ const shapeOf = ({ spec }: KindDefinition): Readonly<Record<string, z.ZodType>> 
   return spec.shape;
 };
 
-/** A resource that `kubectl scale` and autoscalers know how to change. For a test only. */
-const fleet: Resource = {
-  group: 'fleet.example.org',
-  version: 'v1',
-  scope: 'Namespaced',
-  kind: 'Fleet',
-  plural: 'fleets',
-  shortNames: [],
-  description: 'Some CNFs.',
-  schema: objectSchema,
-  spec: z.strictObject({ replicas: z.int().min(0).max(9) }),
-  status: z.object({ replicas: z.int(), selector: z.string().max(256) }).partial(),
-  scale: {
-    specReplicasPath: '.spec.replicas',
-    statusReplicasPath: '.status.replicas',
-    labelSelectorPath: '.status.selector',
-  },
-};
-
 describe('the CRDs', () => {
   it("have samples of every kind, and of what ICN's platform has", () => {
     const ofIcn = new Set(allSamples.flatMap(({ kind, ofIcn: own }) => own.map(() => kind)));
@@ -269,31 +247,6 @@ describe('the CRDs', () => {
     const { stdout } = await cluster.kubectl(['-n', namespace, 'get', 'sdewan', '-o', 'wide']);
     expect(stdout).toMatch(/NAME +PURPOSE +APPLIED +IN SYNC +REASON +AGE +MESSAGE/);
     expect(stdout).toMatch(/columns +cnf-1 +1\/2 +false +Outdated +\S+ +a pod lacks it/);
-  });
-
-  it('serve /scale with a selector where a resource says where its replicas stand', async () => {
-    await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(crdOf(fleet)) });
-    const crd = `crd/${fleet.plural}.${fleet.group}`;
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=500s', crd]);
-    const object = {
-      apiVersion: `${fleet.group}/${fleet.version}`,
-      kind: fleet.kind,
-      metadata: { name: 'berlin', namespace },
-      spec: { replicas: 1 },
-    };
-    await cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
-    const status = { replicas: 2, selector: 'sdewanPurpose=berlin' };
-    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
-    await cluster.kubectl(['-n', namespace, 'patch', 'fleet', 'berlin', ...patch]);
-    await cluster.kubectl(['-n', namespace, 'scale', 'fleet/berlin', '--replicas=3']);
-    const scale = `/apis/${fleet.group}/${fleet.version}/namespaces/${namespace}/fleets/berlin/scale`;
-    const { stdout } = await cluster.kubectl(['get', '--raw', scale]);
-    expect(JSON.parse(stdout)).toMatchObject({
-      kind: 'Scale',
-      spec: { replicas: 3 },
-      status,
-    });
-    await cluster.kubectl(['delete', crd, '--wait=false']);
   });
 
   it('exist for all kinds', async () => {

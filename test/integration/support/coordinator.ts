@@ -1,6 +1,5 @@
 /** A coordinator that only listens: checks each report against the schema and keeps the last one of each rule. */
 import { Hono } from 'hono';
-import type { Information } from '#shared/protocol/information.ts';
 import {
   REPORT_VERSION,
   reportSchema,
@@ -16,8 +15,6 @@ export type ListeningCoordinator = {
   rules: () => readonly RuleReport[];
   /** `Applied`, `Failed: NameTaken` …; undefined when it is not in the last full report. */
   stateOf: (name: string) => string | undefined;
-  /** The last information about OpenWRT. */
-  information: () => Information | undefined;
   /** As if it had restarted. */
   forget: () => void;
   stop: () => Promise<void>;
@@ -64,7 +61,6 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
       const { state, reason } = rule;
       return state === reason || state === 'Applied' ? state : `${state}: ${reason}`;
     },
-    information: () => reports.findLast((report) => report.information)?.information,
     forget: () => {
       epoch += 1;
       complete = undefined;
