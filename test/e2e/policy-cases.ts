@@ -1,6 +1,6 @@
 /**
  * What the installed policies deny, and what stands right beside it and is allowed: a case for each validation, in their order. The
- * message is the one that kubectl shows; `denied` and `allowed` are what `who` tries.
+ * message is the one of the API server; `denied` and `allowed` are what `who` tries.
  */
 import { HANDED_OVER_GATE, NUDGE_ANNOTATION, ORDER_ANNOTATION } from '#shared/names.ts';
 import { rule } from '../stack/rules.ts';
@@ -579,9 +579,8 @@ const webhooks = (): Case[] => {
         Object.entries(attempts(of)).map(([what, one]) => [`${what} (${of})`, one]),
       ),
     );
-  const ours = (of: string, path: string, value: unknown, op = 'add'): Attempt => ({
-    args: ['patch', of, COORDINATOR, '--type=json', '-p', JSON.stringify([{ op, path, value }])],
-  });
+  const ours = (of: string, path: string, value: unknown, op = 'add'): Attempt =>
+    patch([of, COORDINATOR], [{ op, path, value }]);
   return [
     {
       ...POLICY_OF_WEBHOOKS,
@@ -872,9 +871,7 @@ const rolledPods = ({ closed }: Places): Case[] => {
       message: 'the coordinator may not change spec, owners and finalizers of pods',
       denied: {
         'end a pod at a time': change({ spec: { activeDeadlineSeconds: 60 } }),
-        'give a pod another image': {
-          args: ['patch', 'pod', SILENT, '-n', closed, '--type=json', '-p', JSON.stringify(image)],
-        },
+        'give a pod another image': change(image),
         'hold a pod up': change({ metadata: { finalizers: ['example.org/a'] } }),
         'give a pod an owner that does not control it': change({
           metadata: { ownerReferences: [OWNER] },

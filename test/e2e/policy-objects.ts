@@ -1,33 +1,80 @@
 /** Objects that the policies judge, what a test tries with them, and what has to be there before. */
+import * as z from 'zod';
 import { rule } from '../stack/rules.ts';
 
 /** Namespaces of the test: in `open`, service account default may read keys. */
 export type Places = { closed: string; open: string };
-/** Arguments of kubectl, and what it reads. */
-export type Attempt = { args: readonly string[]; object?: object };
+/** A request to the API server, which is to store nothing of it. */
+export type Attempt = { method: string; path: string; body?: object; type?: string };
 
 export const SYSTEM = 'sdewan-system';
 export const COORDINATOR = 'sdewan-coordinator';
 export const MARK = { 'app.kubernetes.io/managed-by': COORDINATOR };
 export const RBAC = 'rbac.authorization.k8s.io';
 
-export const create = (object: object): Attempt => ({ args: ['create', '-f', '-'], object });
-export const replace = (object: object): Attempt => ({ args: ['replace', '-f', '-'], object });
-export const apply = (object: object): Attempt => ({
-  args: [
-    'apply',
-    '--server-side',
-    '--force-conflicts',
-    `--field-manager=${COORDINATOR}`,
-    '-f',
-    '-',
-  ],
-  object,
+const GROUPS: Readonly<Record<string, string>> = {
+  clusterrole: `${RBAC}/v1`,
+  cnfdeployment: 'fleet.sdewan.akraino.org/v1alpha1',
+  cnfnat: 'batch.sdewan.akraino.org/v1alpha1',
+  cnfstatus: 'batch.sdewan.akraino.org/v1alpha1',
+  configmap: 'v1',
+  daemonset: 'apps/v1',
+  deployment: 'apps/v1',
+  firewalldnat: 'batch.sdewan.akraino.org/v1alpha1',
+  firewallzone: 'batch.sdewan.akraino.org/v1alpha1',
+  lease: 'coordination.k8s.io/v1',
+  mutatingwebhookconfiguration: 'admissionregistration.k8s.io/v1',
+  pod: 'v1',
+  rolebinding: `${RBAC}/v1`,
+  secret: 'v1',
+  validatingwebhookconfiguration: 'admissionregistration.k8s.io/v1',
+};
+const pathOf = (apiVersion: string, kind: string, namespace: string | undefined): string => {
+  const plural = `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`;
+  const root = apiVersion.includes('/') ? '/apis' : '/api';
+  return `${root}/${apiVersion}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
+};
+/** A kind and a name as kubectl takes them, with `-n` and `--subresource=`. */
+type Target = readonly string[];
+const pathTo = ([kind = '', name = '', ...options]: Target): string => {
+  const namespace = options.includes('-n') ? options[options.indexOf('-n') + 1] : undefined;
+  const [, subresource] = options.join(' ').split('--subresource=');
+  const path = `${pathOf(GROUPS[kind] ?? '', kind, namespace)}/${name}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+};
+const objectSchema = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.object({ name: z.string(), namespace: z.string().optional() }),
 });
-export const patch = (target: readonly string[], body: object): Attempt => ({
-  args: ['patch', ...target, '--type=merge', '-p', JSON.stringify(body)],
+const placeOf = (object: object): { collection: string; name: string } => {
+  const { apiVersion, kind, metadata } = objectSchema.parse(object);
+  return { collection: pathOf(apiVersion, kind, metadata.namespace), name: metadata.name };
+};
+
+export const create = (body: object): Attempt => ({
+  method: 'POST',
+  path: placeOf(body).collection,
+  body,
 });
-export const remove = (...target: readonly string[]): Attempt => ({ args: ['delete', ...target] });
+const at = (object: object): string => {
+  const { collection, name } = placeOf(object);
+  return `${collection}/${name}`;
+};
+export const replace = (body: object): Attempt => ({ method: 'PUT', path: at(body), body });
+export const apply = (body: object): Attempt => ({
+  method: 'PATCH',
+  path: `${at(body)}?force=true&fieldManager=${COORDINATOR}`,
+  body,
+  type: 'application/apply-patch+yaml',
+});
+export const patch = (target: Target, body: object): Attempt => ({
+  method: 'PATCH',
+  path: pathTo(target),
+  body,
+  type: `application/${Array.isArray(body) ? 'json' : 'merge'}-patch+json`,
+});
+export const remove = (...target: Target): Attempt => ({ method: 'DELETE', path: pathTo(target) });
 
 export const account = (namespace: string, name = 'cnf'): object => ({
   kind: 'ServiceAccount',
@@ -203,19 +250,17 @@ export const barePod = (
   metadata: { name, namespace, labels: { sdewanPurpose: name }, ...metadata },
   spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }], ...spec },
 });
-/** Its binding to a node, which is not stored. kubectl has no dry run for it. */
-export const bound = (namespace: string, metadata: object): Attempt => {
-  const path = `/api/v1/namespaces/${namespace}/pods/${SILENT}/binding?dryRun=All`;
-  return {
-    args: ['create', '--raw', path, '-f', '-'],
-    object: {
-      apiVersion: 'v1',
-      kind: 'Binding',
-      metadata: { name: SILENT, namespace, ...metadata },
-      target: { kind: 'Node', name: 'none' },
-    },
-  };
-};
+/** Its binding to a node. */
+export const bound = (namespace: string, metadata: object): Attempt => ({
+  method: 'POST',
+  path: `/api/v1/namespaces/${namespace}/pods/${SILENT}/binding`,
+  body: {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name: SILENT, namespace, ...metadata },
+    target: { kind: 'Node', name: 'none' },
+  },
+});
 /** As a kubelet would write it. */
 export const SILENT_STATUS = {
   phase: 'Running',
