@@ -1,5 +1,11 @@
 /** The agent's own figures for Prometheus; `/metrics` shows them. */
-import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
+import {
+  Counter,
+  exposeGauge,
+  Gauge,
+  Histogram,
+  type Registry,
+} from '#shared/runtime/prometheus.ts';
 import { ruleStates } from '#shared/protocol/report.ts';
 import type { Driver } from './device/driver.ts';
 import type { Denials } from './policy/denials.ts';
@@ -50,17 +56,15 @@ export const createAgentMetrics = (
       }
     },
   });
-  const reachable: Gauge = new Gauge({
+  exposeGauge(registry, {
     name: 'sdewan_agent_openwrt_reachable',
     help: '1 while OpenWRT answers.',
-    registers,
-    collect: () => reachable.set(Number(snapshot().openwrt.reachable)),
+    read: () => Number(snapshot().openwrt.reachable),
   });
-  const paused: Gauge = new Gauge({
+  exposeGauge(registry, {
     name: 'sdewan_agent_paused',
     help: '1 while an annotation of the pod keeps the agent from changing OpenWRT.',
-    registers,
-    collect: () => paused.set(Number(isPaused())),
+    read: () => Number(isPaused()),
   });
   const left: Gauge = new Gauge({
     name: 'sdewan_agent_left_overs',

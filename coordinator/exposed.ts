@@ -1,5 +1,5 @@
 /** What the coordinator knows of rules and pods, by CNF, read when somebody scrapes it. Only the leader shows it; each replica counts what it does (metrics.ts). */
-import { Counter, Gauge, type Registry } from '#shared/runtime/prometheus.ts';
+import { Counter, exposeGauge, Gauge, type Registry } from '#shared/runtime/prometheus.ts';
 import type { CnfAges, PodLabels, RuleLabels, StallLabels } from './rules/census.ts';
 import { createCnfCounts, MAX_CNFS, type CnfLabels, type Counted } from './rules/cnf-counts.ts';
 
@@ -98,18 +98,16 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
     'Time since the last report of the live pod of the CNF that has not reported for longest.',
     'report',
   );
-  const gauge = (name: string, help: string, read: () => number): void => {
-    const created: Gauge = new Gauge({
-      name: `sdewan_coordinator_${name}`,
-      help,
-      registers,
-      collect: () => created.set(read()),
-    });
-  };
-  gauge('leading', '1 on the replica that writes, 0 on the others.', () =>
-    sources.leads() ? 1 : 0,
-  );
-  gauge('queued_rules', 'Rules that wait to be reconciled.', sources.queued);
+  exposeGauge(registry, {
+    name: 'sdewan_coordinator_leading',
+    help: '1 on the replica that writes, 0 on the others.',
+    read: () => Number(sources.leads()),
+  });
+  exposeGauge(registry, {
+    name: 'sdewan_coordinator_queued_rules',
+    help: 'Rules that wait to be reconciled.',
+    read: sources.queued,
+  });
   const dropped: Counter = new Counter({
     name: 'sdewan_coordinator_events_dropped_total',
     help: 'Events that were dropped because their object had too many.',

@@ -1,5 +1,11 @@
 /** What the coordinator counts. Labels are bounded: kinds, results, codes and a number of CNFs; never names of objects. */
-import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
+import {
+  Counter,
+  exposeGauge,
+  Gauge,
+  Histogram,
+  type Registry,
+} from '#shared/runtime/prometheus.ts';
 import type { ControllerMetrics } from '#shared/kube/controller.ts';
 import { boundedCnfs, MAX_CNFS, type CnfLabels } from './rules/cnf-counts.ts';
 import type { RuleMetrics } from './rules/rules-controller.ts';
@@ -67,11 +73,10 @@ export const createNeutronMetrics = (registry: Registry): NeutronMetrics => {
     registers,
   });
   let lastsMs = (): number => 0;
-  const failing: Gauge = new Gauge({
+  exposeGauge(registry, {
     name: 'sdewan_coordinator_neutron_failing_seconds',
     help: 'For how long Neutron has not followed policies, since it cannot be reached or refuses, or clouds.yaml cannot be used; 0 while it follows, and on replicas that do not write.',
-    registers,
-    collect: () => failing.set(lastsMs() / 1_000),
+    read: () => lastsMs() / 1_000,
   });
   return {
     called: (method, result) => calls.inc({ method, result }),
@@ -157,11 +162,9 @@ export const createReviewMetrics = (registry: Registry): ReviewMetrics => {
 };
 
 /** `expiresAt`: milliseconds since 1970, read when scraped. */
-export const exposeExpiry = (registry: Registry, expiresAt: () => number): void => {
-  const expiry: Gauge = new Gauge({
+export const exposeExpiry = (registry: Registry, expiresAt: () => number): void =>
+  exposeGauge(registry, {
     name: 'sdewan_coordinator_certificate_expiry_timestamp_seconds',
     help: 'Expiry of the served certificate, Unix time; absent if it is read from files.',
-    registers: [registry],
-    collect: () => expiry.set(expiresAt() / 1_000),
+    read: () => expiresAt() / 1_000,
   });
-};

@@ -1,5 +1,5 @@
 /** What the coordinator tells Prometheus of policies. */
-import { Gauge, type Registry } from '#shared/runtime/prometheus.ts';
+import { exposeGauge, type Registry } from '#shared/runtime/prometheus.ts';
 import type { LiveGroups } from './live-groups.ts';
 
 export type PolicyMetrics = {
@@ -9,17 +9,15 @@ export type PolicyMetrics = {
 
 export const createPolicyMetrics = (registry: Registry): PolicyMetrics => {
   let sizeOf: LiveGroups['size'] = () => ({ groups: 0, members: 0 });
-  const groups: Gauge = new Gauge({
+  exposeGauge(registry, {
     name: 'sdewan_coordinator_policy_groups',
     help: 'Selectors of policies that CNFs or Neutron enforce, as groups of pods.',
-    registers: [registry],
-    collect: () => groups.set(sizeOf().groups),
+    read: () => sizeOf().groups,
   });
-  const members: Gauge = new Gauge({
+  exposeGauge(registry, {
     name: 'sdewan_coordinator_policy_members',
     help: 'Addresses, or addresses with a port, in all groups together.',
-    registers: [registry],
-    collect: () => members.set(sizeOf().members),
+    read: () => sizeOf().members,
   });
   return {
     exposeGroups: (size) => {

@@ -14,13 +14,10 @@ import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import type { Blocks } from './blocks.ts';
 import { specSchemaOf } from './crd.ts';
+import { groupsOf, rightsOn } from './roles.ts';
 import { largestOf } from './spec-size.ts';
 
 type Named = Pick<Resource, 'group' | 'plural' | 'scope'>;
-
-const groupsOf = (resources: readonly Named[]): string[] => [
-  ...new Set(resources.map(({ group }) => group)),
-];
 
 /** Requests about any resource of these groups, also one of another version that this one does not know; `names`: those of subresources are apart. */
 const requests = (
@@ -43,19 +40,6 @@ const requestsAbout = (resources: readonly Named[], operations: readonly string[
     resources: resources.filter((one) => one.group === group).map(({ plural }) => plural),
     operations,
     scope: 'Namespaced',
-  }));
-
-const rightsOn = (
-  resources: readonly Named[],
-  verbs: readonly string[],
-  nameOf: (resource: Named) => string = ({ plural }) => plural,
-): object[] =>
-  groupsOf(resources).map((group) => ({
-    apiGroups: [group],
-    resources: [
-      ...new Set(resources.filter((resource) => resource.group === group).map(nameOf)),
-    ].sort(),
-    verbs,
   }));
 
 /** Those of groups that no rule is of. */

@@ -39,3 +39,11 @@ export const defaultMetrics: readonly ((registry: Registry) => void)[] = [
   gc,
   version,
 ];
+
+/** A figure without labels, read when somebody scrapes it. */
+export const exposeGauge = (
+  to: PromClient.Registry,
+  { name, help, read }: { name: string; help: string; read: () => number },
+): void => {
+  const gauge: Gauge = new Gauge({ name, help, registers: [to], collect: () => gauge.set(read()) });
+};

@@ -2,7 +2,6 @@
  * What Helm runs before it uninstalls: `sdewan uninstall`, from the image of the coordinator. Without it Helm would take the coordinator away
  * while rules wait for it to remove their finalizers, and they would stay for ever. It has rights of its own, for as long as it runs.
  */
-import type { ResourceType } from '#shared/kube/objects.ts';
 import { resources } from '#shared/resources/resources.ts';
 import * as z from 'zod';
 import {
@@ -17,20 +16,12 @@ import {
 } from '../../../coordinator/cli/uninstall/found.ts';
 import { podResource } from '../../../coordinator/cnf/workload.ts';
 import type { Manifest } from '../../installation/kustomization.ts';
+import { rightsOn } from '../roles.ts';
 import { createTemplate, withScalar, withValue } from './template.ts';
 import { deploymentOf } from './values.ts';
 
 const NAME = 'sdewan-uninstall';
 const RBAC = 'rbac.authorization.k8s.io';
-
-type Kind = ResourceType<object>;
-
-const rightsOn = (kinds: readonly Kind[], verbs: readonly string[]): object[] =>
-  [...Map.groupBy(kinds, ({ group }) => group)].map(([group, found]) => ({
-    apiGroups: [group],
-    resources: [...new Set(found.map(({ plural }) => plural))].sort(),
-    verbs,
-  }));
 
 /** What `sdewan uninstall` asks for. It touches what bears our labels; RBAC knows no labels. */
 const rules = (): object[] => [
