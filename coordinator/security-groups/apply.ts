@@ -23,132 +23,87 @@ export const applySteps = async (
   steps: readonly NeutronStep[],
   applying: Applying,
 ): Promise<void> => {
-  for (const step of steps) await applyStep(step, applying);
-};
-
-type PortChange = NeutronStepOf<'set-ports'>['ports'][number];
-
-const setPort = async (step: PortChange, { neutron, present, signal }: Applying): Promise<void> => {
-  const port = present.ports.get(step.port);
-  if (port === undefined) return;
-  const others = port.security_groups.filter((id) => !present.groups.has(id));
-  const ids = idsByName(present);
-  const groups = [...others, ...step.groups.map((name) => idIn(ids, name))];
-  present.ports.set(port.id, await neutron.setPortGroups(port, groups, signal));
+  for (const step of steps) await carryOut(step.do, step, applying);
 };
 
 type NeutronStepOf<Do extends NeutronStep['do']> = Extract<NeutronStep, { do: Do }>;
 
-const applyStep = (step: NeutronStep, applying: Applying): Promise<void> => {
-  switch (step.do) {
-    case 'create-address-group':
-      return createAddressGroup(step, applying);
-    case 'change-addresses':
-      return changeAddresses(step, applying);
-    case 'create-group':
-      return createGroup(step.group, applying);
-    case 'tag-group':
-      return tagGroup(step, applying);
-    case 'add-rules':
-      return createRules(step.rules, applying);
-    case 'remove-rules':
-      return removeRules(step, applying);
-    case 'set-ports':
-      return atOnce(step.ports, PORTS_AT_ONCE, (port) => setPort(port, applying));
-    case 'delete-group':
-      return deleteGroup(step, applying);
-    case 'delete-address-group':
-      return deleteAddressGroup(step, applying);
-    default:
-      throw new Error(`no step ${JSON.stringify(step satisfies never)}`);
-  }
+type Steps = {
+  [Do in NeutronStep['do']]: (step: NeutronStepOf<Do>, applying: Applying) => Promise<void>;
 };
 
-const createAddressGroup = async (
-  { name }: NeutronStepOf<'create-address-group'>,
-  { neutron, present, signal }: Applying,
-): Promise<void> => {
-  const made = await neutron.createAddressGroup(name, signal);
-  present.addressGroups.set(made.id, made);
-};
+const carryOut = <Do extends NeutronStep['do']>(
+  kind: Do,
+  step: NeutronStepOf<Do>,
+  applying: Applying,
+): Promise<void> => STEPS[kind](step, applying);
 
-const tagGroup = async (
-  { id, tags }: NeutronStepOf<'tag-group'>,
-  { neutron, present, signal }: Applying,
-): Promise<void> => {
-  await neutron.setGroupTags(id, tags, signal);
-  const group = present.groups.get(id);
-  if (group) group.tags = [...tags];
-};
-
-const removeRules = async (
-  { rules }: NeutronStepOf<'remove-rules'>,
-  { neutron, present, signal }: Applying,
-): Promise<void> => {
-  for (const { group, id } of rules) {
-    await neutron.deleteRule(id, signal);
-    const there = groupsByName(present).get(group)?.[0];
-    if (there)
-      there.security_group_rules = there.security_group_rules.filter((rule) => rule.id !== id);
-  }
-};
-
-const deleteGroup = async (
-  { id }: NeutronStepOf<'delete-group'>,
-  { neutron, present, signal }: Applying,
-): Promise<void> => {
-  await neutron.deleteGroup(id, signal);
-  present.groups.delete(id);
-};
-
-const deleteAddressGroup = async (
-  { id }: NeutronStepOf<'delete-address-group'>,
-  { neutron, present, signal }: Applying,
-): Promise<void> => {
-  await neutron.deleteAddressGroup(id, signal);
-  present.addressGroups.delete(id);
-};
-
-const createGroup = async (
-  { name, description, tags }: NeutronStepOf<'create-group'>['group'],
-  { neutron, present, signal }: Applying,
-): Promise<void> => {
-  const made = await neutron.createGroup({ name, description }, signal);
-  for (const { id } of made.security_group_rules) await neutron.deleteRule(id, signal);
-  await neutron.setGroupTags(made.id, tags, signal);
-  present.groups.set(made.id, { ...made, tags: [...tags], security_group_rules: [] });
-};
-
-const createRules = async (
-  rules: NeutronStepOf<'add-rules'>['rules'],
-  { neutron, present, signal }: Applying,
-): Promise<void> => {
-  const ids = idsByName(present);
-  // Neutron takes the rules of one group in a call: of several it says SecurityGroupNotSingleGroupRules.
-  for (const [name, own] of Map.groupBy(rules, ({ group }) => group)) {
-    const id = idIn(ids, name);
-    const news = own.map(({ rule }) => newRule(id, rule, ids));
-    for (let from = 0; from < news.length; from += RULES_A_CALL) {
-      const made = await neutron.createRules(news.slice(from, from + RULES_A_CALL), signal);
-      present.groups.get(id)?.security_group_rules.push(...made);
+const STEPS: Steps = {
+  'create-address-group': async ({ name }, { neutron, present, signal }) => {
+    const made = await neutron.createAddressGroup(name, signal);
+    present.addressGroups.set(made.id, made);
+  },
+  'change-addresses': async ({ name, change, addresses }, { neutron, present, signal }) => {
+    const group = addressGroupsByName(present).get(name)?.[0];
+    if (group === undefined) throw new Error(`no address group ${name}`);
+    for (let from = 0; from < addresses.length; from += ADDRESSES_A_CALL) {
+      const part = addresses.slice(from, from + ADDRESSES_A_CALL);
+      await neutron.changeAddresses(group.id, change, part, signal);
+      group.addresses =
+        change === 'add'
+          ? [...group.addresses, ...part]
+          : group.addresses.filter((one) => !part.includes(one));
     }
-  }
-};
-
-const changeAddresses = async (
-  { name, change, addresses }: NeutronStepOf<'change-addresses'>,
-  { neutron, present, signal }: Applying,
-): Promise<void> => {
-  const group = addressGroupsByName(present).get(name)?.[0];
-  if (group === undefined) throw new Error(`no address group ${name}`);
-  for (let from = 0; from < addresses.length; from += ADDRESSES_A_CALL) {
-    const part = addresses.slice(from, from + ADDRESSES_A_CALL);
-    await neutron.changeAddresses(group.id, change, part, signal);
-    group.addresses =
-      change === 'add'
-        ? [...group.addresses, ...part]
-        : group.addresses.filter((one) => !part.includes(one));
-  }
+  },
+  'create-group': async ({ group }, { neutron, present, signal }) => {
+    const { name, description, tags } = group;
+    const made = await neutron.createGroup({ name, description }, signal);
+    for (const { id } of made.security_group_rules) await neutron.deleteRule(id, signal);
+    await neutron.setGroupTags(made.id, tags, signal);
+    present.groups.set(made.id, { ...made, tags: [...tags], security_group_rules: [] });
+  },
+  'tag-group': async ({ id, tags }, { neutron, present, signal }) => {
+    await neutron.setGroupTags(id, tags, signal);
+    const group = present.groups.get(id);
+    if (group) group.tags = [...tags];
+  },
+  'add-rules': async ({ rules }, { neutron, present, signal }) => {
+    const ids = idsByName(present);
+    // Neutron takes the rules of one group in a call: of several it says SecurityGroupNotSingleGroupRules.
+    for (const [name, own] of Map.groupBy(rules, ({ group }) => group)) {
+      const id = idIn(ids, name);
+      const news = own.map(({ rule }) => newRule(id, rule, ids));
+      for (let from = 0; from < news.length; from += RULES_A_CALL) {
+        const made = await neutron.createRules(news.slice(from, from + RULES_A_CALL), signal);
+        present.groups.get(id)?.security_group_rules.push(...made);
+      }
+    }
+  },
+  'remove-rules': async ({ rules }, { neutron, present, signal }) => {
+    for (const { group, id } of rules) {
+      await neutron.deleteRule(id, signal);
+      const there = groupsByName(present).get(group)?.[0];
+      if (there)
+        there.security_group_rules = there.security_group_rules.filter((rule) => rule.id !== id);
+    }
+  },
+  'set-ports': ({ ports }, { neutron, present, signal }) =>
+    atOnce(ports, PORTS_AT_ONCE, async (step) => {
+      const port = present.ports.get(step.port);
+      if (port === undefined) return;
+      const others = port.security_groups.filter((id) => !present.groups.has(id));
+      const ids = idsByName(present);
+      const groups = [...others, ...step.groups.map((name) => idIn(ids, name))];
+      present.ports.set(port.id, await neutron.setPortGroups(port, groups, signal));
+    }),
+  'delete-group': async ({ id }, { neutron, present, signal }) => {
+    await neutron.deleteGroup(id, signal);
+    present.groups.delete(id);
+  },
+  'delete-address-group': async ({ id }, { neutron, present, signal }) => {
+    await neutron.deleteAddressGroup(id, signal);
+    present.addressGroups.delete(id);
+  },
 };
 
 const newRule = (

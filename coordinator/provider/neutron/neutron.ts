@@ -116,9 +116,10 @@ export type NeutronOptions = {
 const PAGE = 500;
 /** Ids in the URL of one call: under the 8 KiB that servers take. */
 const IDS = 100;
-const PORT_FIELDS = Object.keys(portSchema.shape);
-const GROUP_FIELDS = Object.keys(groupSchema.shape);
-const ADDRESS_GROUP_FIELDS = Object.keys(addressGroupSchema.shape);
+type Listed<T> = z.ZodType<T> & { shape: object };
+const PORTS = { path: 'ports', name: 'ports', item: portSchema };
+const GROUPS = { path: 'security-groups', name: 'security_groups', item: groupSchema };
+const ADDRESS_GROUPS = { path: 'address-groups', name: 'address_groups', item: addressGroupSchema };
 
 /** @throws NeutronError of type `InvalidCloud`, that repeats no value of the file */
 const cloudOf = async (file: CloudFile): Promise<{ cloud: Cloud; ca: string | undefined }> => {
@@ -200,16 +201,12 @@ export const createNeutron = (options: NeutronOptions): Neutron => {
 
   /** All pages, those of this project alone: an administrator sees all. */
   const list = async <T extends { id: string }>(
-    {
-      path,
-      name,
-      item,
-      fields,
-    }: { path: string; name: string; item: z.ZodType<T>; fields: readonly string[] },
+    { path, name, item }: { path: string; name: string; item: Listed<T> },
     query: Query,
     signal: AbortSignal | undefined,
   ): Promise<T[]> => {
     const { projectId } = await tokens.current();
+    const fields = Object.keys(item.shape);
     const schema = z.object({ [name]: z.array(item) });
     const all: T[] = [];
     for (let marker: string | undefined; ;) {
@@ -256,12 +253,11 @@ export const createNeutron = (options: NeutronOptions): Neutron => {
 
   return {
     ports: async ({ ids } = {}, signal) => {
-      const listed = { path: 'ports', name: 'ports', item: portSchema, fields: PORT_FIELDS };
-      if (ids === undefined) return list(listed, [], signal);
+      if (ids === undefined) return list(PORTS, [], signal);
       const found: NeutronPort[] = [];
       for (let from = 0; from < ids.length; from += IDS) {
         const query = ids.slice(from, from + IDS).map((id) => ['id', id] as const);
-        found.push(...(await list(listed, query, signal)));
+        found.push(...(await list(PORTS, query, signal)));
       }
       return found;
     },
@@ -275,17 +271,7 @@ export const createNeutron = (options: NeutronOptions): Neutron => {
       });
       return read(z.object({ port: portSchema }), sent, 'PUT port').port;
     },
-    groups: (signal) =>
-      list(
-        {
-          path: 'security-groups',
-          name: 'security_groups',
-          item: groupSchema,
-          fields: GROUP_FIELDS,
-        },
-        [],
-        signal,
-      ),
+    groups: (signal) => list(GROUPS, [], signal),
     createGroup: async (group, signal) => {
       const schema = z.object({ security_group: groupSchema });
       return (await make('security-groups', { security_group: group }, schema, signal))
@@ -301,17 +287,7 @@ export const createNeutron = (options: NeutronOptions): Neutron => {
       return (await make('security-group-rules', body, schema, signal)).security_group_rules;
     },
     deleteRule: (id, signal) => remove(`security-group-rules/${id}`, signal),
-    addressGroups: (signal) =>
-      list(
-        {
-          path: 'address-groups',
-          name: 'address_groups',
-          item: addressGroupSchema,
-          fields: ADDRESS_GROUP_FIELDS,
-        },
-        [],
-        signal,
-      ),
+    addressGroups: (signal) => list(ADDRESS_GROUPS, [], signal),
     createAddressGroup: async (name, signal) => {
       const schema = z.object({ address_group: addressGroupSchema });
       return (await make('address-groups', { address_group: { name } }, schema, signal))
