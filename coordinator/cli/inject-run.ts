@@ -3,15 +3,7 @@ import * as z from 'zod';
 import { kinds } from '#shared/resources/registry.ts';
 import { EnvError, readEnv } from '#shared/runtime/env.ts';
 import { coordinatorEnvSchema, injectOptionsOf } from '../settings/env.ts';
-import {
-  EXIT,
-  UsageError,
-  optionsBy,
-  type CommandIo,
-  type ExitCode,
-  type Given,
-  type Run,
-} from './command.ts';
+import { EXIT, UsageError, optionsBy, type CommandIo, type ExitCode, type Run } from './command.ts';
 import { injectManifest, uninjectManifest, type ManifestResult } from './inject.ts';
 import { requireDocuments } from './manifest/documents.ts';
 import { readFiles } from './manifest/read.ts';
@@ -27,13 +19,8 @@ const optionsSchema = z.object({
   namespace: z.string().optional(),
 });
 
-/** @throws UsageError */
-const optionsOf = ({ options }: Given) => {
-  return optionsBy(optionsSchema, options);
-};
-
 export const runInject: Run = async (given, io) => {
-  const options = optionsOf(given);
+  const options = optionsBy(optionsSchema, given.options);
   const { agentImage: image } = options;
   const defaults = injectOptionsOf(envOf(io.env, image), options.systemNamespace);
   const keyKinds = options.defaultReadsKeys
@@ -49,7 +36,7 @@ export const runInject: Run = async (given, io) => {
 };
 
 export const runUninject: Run = async (given, io) =>
-  onFiles(optionsOf(given).filename, io, uninjectManifest);
+  onFiles(optionsBy(optionsSchema, given.options).filename, io, uninjectManifest);
 
 /** @throws UsageError */
 const envOf = (env: CommandIo['env'], image: string | undefined) => {

@@ -42,6 +42,12 @@ export const objectSchema = z.looseObject({
   metadata: metadataSchema,
 });
 
+/** An object of ours. A status that is not ours, or of an older form, counts as none. */
+export const objectOf = <Spec extends z.ZodType, Status extends z.ZodType>(
+  spec: Spec,
+  status: Status,
+) => objectSchema.extend({ spec, status: status.optional().catch(undefined) });
+
 export type KubeObject = {
   apiVersion: string;
   kind: string;

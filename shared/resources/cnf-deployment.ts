@@ -3,7 +3,7 @@
  * the pods; the coordinator decides when a new set of them has the traffic.
  */
 import * as z from 'zod';
-import { objectSchema, type ResourceType } from '../kube/objects.ts';
+import { objectOf, type ResourceType } from '../kube/objects.ts';
 import { FLEET_GROUP, HANDED_OVER_GATE, PURPOSE_LABEL } from '../names.ts';
 import { MESSAGE_COLUMN } from './columns.ts';
 import { celRule } from './schema.ts';
@@ -229,11 +229,7 @@ const statusSchema = z.object({
 export type CnfDeploymentStatus = z.infer<typeof statusSchema>;
 export type FleetCondition = z.infer<typeof conditionSchema>;
 
-const cnfDeploymentSchema = objectSchema.extend({
-  spec: specSchema,
-  /** One that is not ours, or of an older form, counts as none. */
-  status: statusSchema.optional().catch(undefined),
-});
+const cnfDeploymentSchema = objectOf(specSchema, statusSchema);
 export type CnfDeployment = z.infer<typeof cnfDeploymentSchema>;
 
 const LABELS = 'self.template.metadata.labels';

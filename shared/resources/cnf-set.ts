@@ -3,7 +3,7 @@
  * from being forgotten when the next revision comes.
  */
 import * as z from 'zod';
-import { objectSchema, type ResourceType } from '../kube/objects.ts';
+import { objectOf, type ResourceType } from '../kube/objects.ts';
 import { FLEET_GROUP } from '../names.ts';
 import { FLEET_CATEGORY } from './cnf-deployment.ts';
 import { MESSAGE_COLUMN } from './columns.ts';
@@ -44,11 +44,7 @@ const statusSchema = z.object({
 });
 export type CnfSetStatus = z.infer<typeof statusSchema>;
 
-const cnfSetSchema = objectSchema.extend({
-  spec: specSchema,
-  /** One that is not ours, or of an older form, counts as none. */
-  status: statusSchema.optional().catch(undefined),
-});
+const cnfSetSchema = objectOf(specSchema, statusSchema);
 export type CnfSet = z.infer<typeof cnfSetSchema>;
 
 export const cnfSetResource = {

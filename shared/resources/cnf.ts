@@ -3,7 +3,7 @@
  * health limits are counted from stands here, so that it survives a restart.
  */
 import * as z from 'zod';
-import { objectSchema, type ResourceType } from '../kube/objects.ts';
+import { objectOf, type ResourceType } from '../kube/objects.ts';
 import { FLEET_GROUP } from '../names.ts';
 import { FLEET_CATEGORY, fleetConditionSchema } from './cnf-deployment.ts';
 import { MESSAGE_COLUMN } from './columns.ts';
@@ -51,11 +51,7 @@ const statusSchema = z.object({
 });
 export type CnfObjectStatus = z.infer<typeof statusSchema>;
 
-const cnfSchema = objectSchema.extend({
-  spec: specSchema,
-  /** One that is not ours, or of an older form, counts as none. */
-  status: statusSchema.optional().catch(undefined),
-});
+const cnfSchema = objectOf(specSchema, statusSchema);
 export type CnfObject = z.infer<typeof cnfSchema>;
 
 const conditionPath = (type: string): string => `.status.conditions[?(@.type=="${type}")].status`;

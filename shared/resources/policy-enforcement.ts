@@ -3,7 +3,7 @@
  * coordinator alone writes it; people look at its status, since a NetworkPolicy has none.
  */
 import * as z from 'zod';
-import { objectSchema, type ResourceType } from '../kube/objects.ts';
+import { objectOf, type ResourceType } from '../kube/objects.ts';
 import { NETWORK_GROUP, NETWORK_VERSION } from '../names.ts';
 import { MAX_RULES } from '../policy/bounds.ts';
 import { POLICY_KINDS, PROTOCOLS } from '../policy/network-policy.ts';
@@ -113,10 +113,7 @@ export const policyEnforcementStatusSchema = ruleStatusSchema.extend({
   scope: text(512).optional().describe('Which packets the policy judges here.'),
 });
 
-const policyEnforcementSchema = objectSchema.extend({
-  spec: policyEnforcementSpec,
-  status: policyEnforcementStatusSchema.optional().catch(undefined),
-});
+const policyEnforcementSchema = objectOf(policyEnforcementSpec, policyEnforcementStatusSchema);
 export type PolicyEnforcement = z.infer<typeof policyEnforcementSchema>;
 
 export const policyEnforcementResource = {

@@ -28,7 +28,8 @@ import {
   versionsItem,
   webhookItems,
 } from './items.ts';
-import { eventResource, neutronEvents, neutronItem, usesNeutron } from './neutron.ts';
+import { eventResource } from '../cluster/events.ts';
+import { neutronEvents, neutronItem, usesNeutron } from './neutron.ts';
 import { refusedServices } from './services.ts';
 import type { Item } from './view.ts';
 

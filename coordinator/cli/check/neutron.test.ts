@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
-import { neutronItem, usesNeutron, type PolicyEvent } from './neutron.ts';
+import type { ClusterEvent } from '../cluster/events.ts';
+import { neutronItem, usesNeutron } from './neutron.ts';
 
-const event = (name: string, reason: string, minute: number): PolicyEvent => ({
+const event = (name: string, reason: string, minute: number): ClusterEvent => ({
   apiVersion: 'v1',
   kind: 'Event',
   metadata: { name: 'e', namespace: 'shop', uid: 'e', resourceVersion: '1', creationTimestamp: '' },
+  type: 'Warning',
   reason,
   message: `Neutron: ${reason}`,
   lastTimestamp: `2026-01-01T00:0${minute}:00Z`,

@@ -1,28 +1,9 @@
 /** Whether Neutron follows policies, by the Events that the coordinator leaves on them: the last one of each policy is the truth. Pure but for `neutronEvents`. */
-import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { objectSchema, resourceV1 } from '#shared/kube/objects.ts';
 import { few } from '#shared/runtime/few.ts';
+import { eventResource, type ClusterEvent } from '../cluster/events.ts';
 import { bad, good } from './states.ts';
 import type { Item } from './view.ts';
-
-export const eventResource = resourceV1(
-  '',
-  'events',
-  'Event',
-  objectSchema.extend({
-    reason: z.string().default(''),
-    message: z.string().default(''),
-    lastTimestamp: z.string().nullish(),
-    involvedObject: z.looseObject({
-      kind: z.string().default(''),
-      namespace: z.string().default(''),
-      name: z.string().default(''),
-      uid: z.string().default(''),
-    }),
-  }),
-);
-export type PolicyEvent = z.infer<(typeof eventResource)['schema']>;
 
 /** Of a container of the coordinator. */
 export const usesNeutron = (env: readonly { name: string }[]): boolean =>
@@ -35,7 +16,7 @@ const PAGE_SIZE = 500;
 export const neutronEvents = async (
   client: KubeClient,
   signal: AbortSignal,
-): Promise<PolicyEvent[]> => {
+): Promise<ClusterEvent[]> => {
   const lists = await Promise.all(
     REASONS.map((reason) =>
       client.list(eventResource, {
@@ -49,10 +30,10 @@ export const neutronEvents = async (
 };
 
 /** CNFs that enforce the same policy have Events on it, too, with the same reasons. */
-const isOfNeutron = ({ message }: PolicyEvent): boolean => message.includes('Neutron');
+const isOfNeutron = ({ message }: ClusterEvent): boolean => message.includes('Neutron');
 
-export const neutronItem = (events: readonly PolicyEvent[]): Item => {
-  const last = new Map<string, PolicyEvent>();
+export const neutronItem = (events: readonly ClusterEvent[]): Item => {
+  const last = new Map<string, ClusterEvent>();
   for (const event of events.filter(isOfNeutron)) {
     const { uid } = event.involvedObject;
     const at = event.lastTimestamp ?? '';

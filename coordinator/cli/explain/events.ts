@@ -1,25 +1,11 @@
 /** What has happened to an object so far, as long as Kubernetes keeps it. */
-import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
-import { objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { eventResource } from '../cluster/events.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import type { CommandIo } from '../command.ts';
 import type { SeenEvent } from './view.ts';
-
-const events = resourceV1(
-  '',
-  'events',
-  'Event',
-  objectSchema.extend({
-    type: z.string().default(''),
-    reason: z.string().default(''),
-    message: z.string().default(''),
-    count: z.int().nullish(),
-    lastTimestamp: z.string().nullish(),
-    eventTime: z.string().nullish(),
-  }),
-);
 
 /** Oldest first; none where they may not be seen. */
 export const eventsOf = async (
@@ -29,7 +15,7 @@ export const eventsOf = async (
 ): Promise<SeenEvent[]> => {
   try {
     const fieldSelector = `involvedObject.uid=${uid}`;
-    const { items } = await client.list(events, { namespace, fieldSelector, signal });
+    const { items } = await client.list(eventResource, { namespace, fieldSelector, signal });
     return items
       .map(({ type, reason, message, count, lastTimestamp, eventTime }) => {
         const last = lastTimestamp ?? eventTime;
