@@ -174,13 +174,8 @@ export class Overview {
 
   #count(): Tallies {
     const all = new Map<string, Map<string, Map<string, Tally>>>();
-    const ofCnf = ({ namespace, purpose }: Cnf) => {
-      const cnfs = all.get(namespace) ?? new Map<string, Map<string, Tally>>();
-      all.set(namespace, cnfs);
-      const kinds = cnfs.get(purpose) ?? new Map<string, Tally>();
-      cnfs.set(purpose, kinds);
-      return kinds;
-    };
+    const ofCnf = ({ namespace, purpose }: Cnf) =>
+      all.getOrInsert(namespace, new Map()).getOrInsert(purpose, new Map());
     for (const { namespace, purpose, finished } of this.#deps.pods.all())
       if (purpose !== undefined && !finished) ofCnf({ namespace, purpose });
     for (const { rule } of this.#all()) {

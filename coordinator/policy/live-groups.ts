@@ -59,7 +59,7 @@ export const createLiveGroups = (): LiveGroups => {
       if (owner === undefined || isLater(pod, owner)) owner = pod;
     return owner;
   };
-  const idsIn = (namespace: string): Set<string> => setIn(inNamespace, namespace);
+  const idsIn = (namespace: string): Set<string> => inNamespace.getOrInsert(namespace, new Set());
   const homeOf = ({ namespaces }: Group): Set<string> =>
     'name' in namespaces ? idsIn(namespaces.name) : anywhere;
 
@@ -76,7 +76,7 @@ export const createLiveGroups = (): LiveGroups => {
     const is = pod !== undefined && isSelected(one.group, pod, labelsOf(pod.namespace));
     if (pod && is) {
       one.pods.set(uid, pod);
-      setIn(groupsOfPod, uid).add(id);
+      groupsOfPod.getOrInsert(uid, new Set()).add(id);
     } else if (was) {
       one.pods.delete(uid);
       groupsOfPod.get(uid)?.delete(id);
@@ -88,7 +88,7 @@ export const createLiveGroups = (): LiveGroups => {
 
   /** The groups of the other pods that have this address: who it belongs to may change. */
   const claim = (of: string, uid: string, pod: PolicyPod | undefined): string[] => {
-    const holders = mapIn(claimants, of);
+    const holders = claimants.getOrInsert(of, new Map());
     const others = [...holders.keys()].filter((other) => other !== uid);
     if (pod) holders.set(uid, pod);
     else holders.delete(uid);
@@ -100,7 +100,7 @@ export const createLiveGroups = (): LiveGroups => {
     if (old) byNamespace.get(old.namespace)?.delete(uid);
     if (pod) {
       pods.set(uid, pod);
-      mapIn(byNamespace, pod.namespace).set(uid, pod);
+      byNamespace.getOrInsert(pod.namespace, new Map()).set(uid, pod);
     } else pods.delete(uid);
   };
 
@@ -171,15 +171,3 @@ const isSameButLabels = (one: PolicyPod, other: PolicyPod): boolean =>
 
 const claimsOf = (pod: PolicyPod | undefined): string[] =>
   pod && hasOwnAddresses(pod) ? addressesOf(pod).map(({ claim }) => claim) : [];
-
-const setIn = (sets: Map<string, Set<string>>, key: string): Set<string> => {
-  const set = sets.get(key) ?? new Set<string>();
-  sets.set(key, set);
-  return set;
-};
-
-const mapIn = <T>(maps: Map<string, Map<string, T>>, key: string): Map<string, T> => {
-  const map = maps.get(key) ?? new Map<string, T>();
-  maps.set(key, map);
-  return map;
-};

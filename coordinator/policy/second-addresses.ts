@@ -12,6 +12,7 @@ import {
 } from '#shared/names.ts';
 import { blockText, parseBlock } from '#shared/policy/addresses.ts';
 import { bareName, CLUSTER_PLACE, type SecondAddresses } from '#shared/policy/networks.ts';
+import { jsonIn } from '#shared/runtime/json.ts';
 
 const MAX_LENGTH = 16_384;
 /** Of one pod. */
@@ -75,12 +76,5 @@ const ovnInterfaces = (annotations: Annotations): { network: string; block: stri
 const ifShort = (text: string | undefined): string | undefined =>
   text !== undefined && text.length > MAX_LENGTH ? undefined : text;
 
-const parsed = <T>(text: string | undefined, schema: z.ZodType<T>): T | undefined => {
-  const short = ifShort(text);
-  if (short === undefined) return undefined;
-  try {
-    return schema.safeParse(JSON.parse(short)).data;
-  } catch {
-    return undefined;
-  }
-};
+const parsed = <T>(text: string | undefined, schema: z.ZodType<T>): T | undefined =>
+  schema.safeParse(jsonIn(ifShort(text) ?? '')).data;

@@ -17,6 +17,7 @@
  */
 import * as z from 'zod';
 import type { Handover } from '#shared/kube/lease.ts';
+import { jsonIn } from '#shared/runtime/json.ts';
 import type { Target } from '../cnf/target.ts';
 
 /** Between renewals of the Lease are up to 2.2 s, and `listened` is called once a second. */
@@ -97,10 +98,5 @@ export class Awaited implements Handover {
 }
 
 /** What nobody of us can have written counts for nothing. */
-const parse = (text: string): ReadonlyMap<string, number> => {
-  try {
-    return new Map(Object.entries(leftSchema.parse(JSON.parse(text || '{}'))));
-  } catch {
-    return new Map();
-  }
-};
+const parse = (text: string): ReadonlyMap<string, number> =>
+  new Map(Object.entries(leftSchema.safeParse(jsonIn(text)).data ?? {}));

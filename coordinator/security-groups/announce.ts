@@ -94,10 +94,9 @@ export const createAnnouncer = ({ world, record, clock }: AnnouncerOptions): Neu
       const tellOnce = (object: KubeObject | undefined, event: Said): void => {
         if (object === undefined) return;
         const { uid } = object.metadata;
-        const causes = saidOfOutage.get(uid) ?? new Map<string, Told>();
+        const causes = saidOfOutage.getOrInsert(uid, new Map());
         const text = textOf(event);
         if (isNews(event, causes.get(text))) causes.set(text, tell(object, event));
-        saidOfOutage.set(uid, causes);
       };
       for (const policy of policies) {
         const pods = ownSelectorOf(policy);

@@ -28,8 +28,7 @@ export type MembersFacts = {
 };
 
 export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Members => {
-  const portsOf = new Map<string, PortOfPod[]>();
-  for (const port of ports) portsOf.set(port.pod, [...(portsOf.get(port.pod) ?? []), port]);
+  const portsOf = Map.groupBy(ports, ({ pod }) => pod);
   const withPort = new Set(ports.flatMap(({ addresses }) => addresses.map(spell)));
   const found = new Map<string, GroupMembers>();
 
@@ -62,9 +61,7 @@ export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Membe
   return {
     of: (group, number) => {
       const key = `${groupId(group)}/${number}`;
-      const members = found.get(key) ?? look(group, number);
-      found.set(key, members);
-      return members;
+      return found.getOrInsertComputed(key, () => look(group, number));
     },
     numbersOf: (group) => {
       const { port } = group;

@@ -16,15 +16,10 @@ import {
   tooLargeText,
   type TooLarge,
 } from '#shared/policy/bounds.ts';
-import {
-  compilePolicy,
-  type Compiled,
-  type Peer,
-  type Port,
-  type Rule,
-} from '#shared/policy/enforcement.ts';
+import { compilePolicy, type Peer, type Port, type Rule } from '#shared/policy/enforcement.ts';
 import { groupId, type Group } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
+import { oncePerObject } from '#shared/runtime/memo.ts';
 import { createHash } from 'node:crypto';
 import type { AnyPolicy } from '../policy/watched.ts';
 import type { Members } from './members.ts';
@@ -230,12 +225,7 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
 };
 
 /** A policy that changes is another object. */
-const compiledBefore = new WeakMap<Policy, Compiled>();
-const compiledOf = (policy: Policy): Compiled => {
-  const compiled = compiledBefore.get(policy) ?? compilePolicy(policy);
-  compiledBefore.set(policy, compiled);
-  return compiled;
-};
+const compiledOf = oncePerObject((policy: Policy) => compilePolicy(policy));
 
 /** Whom `partsOf` asks members of: groups without port, by `selectorId`. */
 export const selectorsOf = (policy: AnyPolicy): (readonly [string, Group])[] => {

@@ -7,7 +7,7 @@ export class Index {
   set(id: string, keys: readonly string[]): void {
     const before = this.keysOf(id);
     for (const key of before) if (!keys.includes(key)) this.#leave(id, key);
-    for (const key of keys) this.#idsOf.set(key, (this.#idsOf.get(key) ?? new Set()).add(id));
+    for (const key of keys) this.#idsOf.getOrInsert(key, new Set()).add(id);
     if (keys.length > 0) this.#keysOf.set(id, keys);
     else this.#keysOf.delete(id);
   }

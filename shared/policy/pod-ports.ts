@@ -3,6 +3,7 @@
  * `[{"interface": "eth0", "port": "<the port's uuid in Neutron>"}]`. Other fields are for others.
  */
 import * as z from 'zod';
+import { jsonIn } from '../runtime/json.ts';
 
 /** What the kernel has as the longest name of an interface. */
 const MAX_INTERFACE = 15;
@@ -32,7 +33,7 @@ export const podPortsIn = (text: string | undefined): PodPorts => {
   if (text === undefined) return { ports: [] };
   if (text.length > MAX_PORTS_TEXT)
     return { problem: `must have at most ${MAX_PORTS_TEXT} characters` };
-  const parsed = podPortsSchema.safeParse(jsonOf(text));
+  const parsed = podPortsSchema.safeParse(jsonIn(text));
   if (parsed.success)
     return { ports: parsed.data.map((one) => ({ ...one, port: one.port.toLowerCase() })) };
   const issue = parsed.error.issues[0];
@@ -40,12 +41,4 @@ export const podPortsIn = (text: string | undefined): PodPorts => {
   return {
     problem: `must be a JSON list such as [{"interface": "eth0", "port": "<uuid>"}] of at most ${MAX_PORTS}: ${where}${issue?.message ?? ''}`,
   };
-};
-
-const jsonOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

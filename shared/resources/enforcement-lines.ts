@@ -21,11 +21,17 @@ export const writtenOf = (enforcement: Enforcement): Written => {
 };
 
 export const enforcementOf = ({ pods, isolates, lines, exceptions }: Written): Enforcement => {
-  const except = new Map<number, string[]>();
-  for (const { line, cidr } of exceptions) except.set(line, [...(except.get(line) ?? []), cidr]);
+  const except = Map.groupBy(exceptions, ({ line }) => line);
   const rulesOf = (direction: Line['direction']): Rule[] =>
     lines.flatMap((line, at) =>
-      line.direction === direction ? [ruleOf(line, except.get(at) ?? [])] : [],
+      line.direction === direction
+        ? [
+            ruleOf(
+              line,
+              (except.get(at) ?? []).map(({ cidr }) => cidr),
+            ),
+          ]
+        : [],
     );
   return {
     pods,

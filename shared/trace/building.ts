@@ -27,9 +27,7 @@ export class Building {
   }
 
   add(chain: string, ...rules: readonly ChainRule[]): void {
-    const known = this.chains.get(chain);
-    if (known) known.push(...rules);
-    else this.chains.set(chain, [...rules]);
+    this.chains.getOrInsert(chain, []).push(...rules);
   }
 
   skip(section: UciSection, why: string): void {

@@ -23,9 +23,8 @@ export const hiddenRules = (firewall: Firewall): readonly Hidden[] => {
       flow.through(chain);
       for (const section of flow.decided) decided.add(section);
       for (const [section, origins] of flow.hiders) {
-        const all = hiders.get(section) ?? new Set();
+        const all = hiders.getOrInsert(section, new Set());
         for (const origin of origins) all.add(origin);
-        hiders.set(section, all);
       }
     }
   return [...hiders]
@@ -144,8 +143,7 @@ class Flow {
   }
 
   #fitting(rule: ChainRule): ReturnType<Space['of']> {
-    if (!this.#known.has(rule)) this.#known.set(rule, this.#space.of(rule.conditions));
-    return this.#known.get(rule);
+    return this.#known.getOrInsertComputed(rule, () => this.#space.of(rule.conditions));
   }
 
   #decide(origin: Origin, boxes: readonly Box[], isExact: boolean): void {
@@ -155,9 +153,8 @@ class Flow {
 
   /** Who has decided before for something that the rule matches. */
   #note({ section }: Origin & { of: 'section' }, box: Box | undefined): void {
-    const all = this.hiders.get(section) ?? new Set();
+    const all = this.hiders.getOrInsert(section, new Set());
     for (const taken of this.#taken) if (box && both(taken.box, box)) all.add(taken.origin);
-    this.hiders.set(section, all);
   }
 }
 

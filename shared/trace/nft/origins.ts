@@ -27,14 +27,11 @@ const REFLECTED = / \(reflection\)$/;
 const byComment = (
   rules: readonly ChainRule[],
   called: (origin: Origin) => string | undefined,
-): Map<string, Origin[]> => {
-  const all = new Map<string, Origin[]>();
-  for (const { origin } of rules) {
-    const comment = called(origin);
-    if (comment !== undefined) all.set(comment, [...(all.get(comment) ?? []), origin]);
-  }
-  return all;
-};
+): Map<string | undefined, Origin[]> =>
+  Map.groupBy(
+    rules.map(({ origin }) => origin),
+    called,
+  );
 
 /** As firewall4 calls a section: by its name, or by its place among those of its type. */
 const callingOf = (sections: readonly UciSection[]) => {
