@@ -8,6 +8,7 @@ import { basename, dirname } from 'node:path';
 import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { jsonIn } from '#shared/runtime/json.ts';
 
 export type StateFile<T> = {
   /** What the file held could not be used, so `value` began as `initial`. */
@@ -83,7 +84,7 @@ const load = async <T extends object>(options: StateFileOptions<T>): Promise<T |
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return initial;
     throw new StateFileError(path, error, 'read');
   }
-  const contents = parseJson(text);
+  const contents = jsonIn(text);
   const { version } = versionedSchema.safeParse(contents).data ?? {};
   if (version !== undefined && version > VERSION) {
     log.error({ path, version }, 'a newer agent wrote this state file: starting without it');
@@ -93,14 +94,6 @@ const load = async <T extends object>(options: StateFileOptions<T>): Promise<T |
   if (parsed.success) return parsed.data;
   log.error({ path }, 'this state file is broken: starting without it');
   return 'unusable';
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 const syncFolder = async (path: string): Promise<void> => {

@@ -14,6 +14,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
 import { exchange, type Exchange } from '#shared/runtime/exchange.ts';
 import { createKeptConnection } from '#shared/runtime/kept-connection.ts';
+import { jsonIn } from '#shared/runtime/json.ts';
 
 /** One coordinator. */
 export type ReportTarget = {
@@ -41,7 +42,7 @@ export class ReportRefused extends Error {
 
   constructor(status: number, text: string) {
     super(`the coordinator answers ${status}: ${text.slice(0, 200)}`);
-    this.code = refusalSchema.safeParse(parseJson(text)).data?.error.code;
+    this.code = refusalSchema.safeParse(jsonIn(text)).data?.error.code;
   }
 }
 
@@ -120,16 +121,8 @@ export const createReportClient = (options: ReportClientOptions): ReportClient =
 
 const answerIn = <T>(schema: z.ZodType<T>, status: number, text: string): T => {
   if (status !== 200) throw new ReportRefused(status, text);
-  const answer = schema.safeParse(parseJson(text));
+  const answer = schema.safeParse(jsonIn(text));
   if (!answer.success)
     throw new Error(`the coordinator's answer: ${z.prettifyError(answer.error)}`);
   return answer.data;
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
+import { claimsIn } from '#shared/runtime/json.ts';
 import { Refusal } from './refusal.ts';
 
 /** The pod that a token is bound to. Whether it still lives is another question. */
@@ -32,11 +33,9 @@ export const claimedBy = (token: string): TokenClaims => {
 
 const payloadOf = (token: string): z.infer<typeof payloadSchema> => {
   if (token.length > MAX_TOKEN_LENGTH) throw new Refusal('bad-token');
-  const [, payload = '', signature, ...more] = token.split('.');
+  const [, , signature, ...more] = token.split('.');
   if (!signature || more.length > 0) throw new Refusal('bad-token');
-  try {
-    return payloadSchema.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
-  } catch {
-    throw new Refusal('bad-token');
-  }
+  const { data } = payloadSchema.safeParse(claimsIn(token));
+  if (!data) throw new Refusal('bad-token');
+  return data;
 };

@@ -10,6 +10,7 @@ import { REPORT_AUDIENCE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
 import { Recent } from '#shared/runtime/recent.ts';
+import { claimsIn } from '#shared/runtime/json.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
 import type { TokenClaims } from './token-claims.ts';
 
@@ -125,14 +126,9 @@ const verdictOf = ({ status: { authenticated, audiences, user } }: Answer): Verd
 
 /** Milliseconds until the token ends by its own claims, which the API server has verified. */
 const lifetimeOf = (token: string, nowMs: number): number => {
-  try {
-    const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
-    const { exp } = z.object({ exp: z.number() }).parse(JSON.parse(payload));
-    return Math.max(0, exp * 1_000 - nowMs);
-  } catch {
-    // Not a token that we can read: ask again each time.
-    return 0;
-  }
+  const { data } = z.object({ exp: z.number() }).safeParse(claimsIn(token));
+  // Of a token that we cannot read it is asked again each time.
+  return data ? Math.max(0, data.exp * 1_000 - nowMs) : 0;
 };
 
 /** A map whose entries end by themselves and that never outgrows its limit. */

@@ -7,6 +7,7 @@ import type { KubeConfig } from './config.ts';
 import { isUnauthorized, KubeError } from './errors.ts';
 import { readStatus } from './status.ts';
 import type { Transport } from './transport.ts';
+import { jsonIn } from '../runtime/json.ts';
 
 export type Exchange = {
   /** What is tried, for errors. */
@@ -176,13 +177,4 @@ const whatIsWrong = (cause: unknown): string => {
   if (!(cause instanceof z.ZodError)) return 'not JSON';
   const [issue] = cause.issues;
   return `${issue?.path.join('.')}: ${issue?.message}`;
-};
-
-/** Undefined when it is none. */
-const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

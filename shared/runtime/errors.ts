@@ -11,3 +11,9 @@ export const messageOf = (error: unknown): string => {
 
 export const toError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(messageOf(thrown));
+
+/** Node's own words carry no payload; the code is what operators search for. */
+export const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error ? `${String(error.code)} ${error.message}`.trim() : error.message;
+};

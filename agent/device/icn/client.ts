@@ -6,6 +6,8 @@
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Answer } from '#shared/runtime/exchange.ts';
 import { exchange } from '#shared/runtime/exchange.ts';
+import { jsonIn } from '#shared/runtime/json.ts';
+import { reasonOf } from '#shared/runtime/errors.ts';
 import { createUnanswered } from '../../io/unanswered.ts';
 import { readText, readUsername, type OpenwrtTarget } from '../ubus/login/credentials.ts';
 import {
@@ -214,15 +216,7 @@ const attemptOf = ({ method, path }: RestCall): string => `ICN's REST API ${meth
 
 const readAnswer = ({ status, body }: Answer): RestAnswer => {
   const text = body.toString('utf8');
-  return { status, json: parseJson(text), message: status < 400 ? '' : messageIn(text) };
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return { status, json: jsonIn(text), message: status < 400 ? '' : messageIn(text) };
 };
 
 const MAX_MESSAGE = 300;
@@ -235,10 +229,4 @@ export const messageIn = (text: string): string => {
     .trim()
     .split('\n');
   return line.replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE);
-};
-
-/** Node's own words carry no payload; the code is what operators search for. */
-const reasonOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  return 'code' in error ? `${String(error.code)} ${error.message}`.trim() : error.message;
 };

@@ -78,7 +78,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
         const left = writes.slice(at);
         return { stuck, refused: { package: collection.package, name, message, left } };
       }
-      stuck.set(collection.package, (stuck.get(collection.package) ?? new Set()).add(name));
+      stuck.getOrInsert(collection.package, new Set()).add(name);
     }
     if (mustFlush) await flush(signal);
     return { stuck };

@@ -44,9 +44,9 @@ export const createIcnState = (client: RestClient): IcnState => {
     const asked = new Map<string, Promise<unknown>>();
     return (module) => {
       const call: RestCall = { method: 'GET', path: `v1/status/${module}` };
-      const answer = asked.get(module) ?? client.call(call, signal).then(({ json }) => json);
-      asked.set(module, answer);
-      return answer;
+      return asked.getOrInsertComputed(module, () =>
+        client.call(call, signal).then(({ json }) => json),
+      );
     };
   };
 

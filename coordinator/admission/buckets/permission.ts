@@ -3,20 +3,13 @@
  * of bucket types. Anything else in it grants nothing.
  */
 import * as z from 'zod';
+import { jsonIn } from '#shared/runtime/json.ts';
 import { matchesPattern } from './wildcard.ts';
 
-const permissionSchema = z.record(z.string(), z.array(z.string()));
+const permissionSchema = z.record(z.string(), z.array(z.string())).catch({});
 
 export const grantsBucket = (annotation: string, plural: string, bucketType: string): boolean =>
-  Object.entries(parsePermission(annotation)).some(
+  Object.entries(permissionSchema.parse(jsonIn(annotation))).some(
     ([resource, types]) =>
       matchesPattern(resource, plural) && types.some((type) => matchesPattern(type, bucketType)),
   );
-
-const parsePermission = (annotation: string): Record<string, string[]> => {
-  try {
-    return permissionSchema.parse(JSON.parse(annotation));
-  } catch {
-    return {};
-  }
-};

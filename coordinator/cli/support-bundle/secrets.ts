@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { isSecretName, type Redaction } from '#shared/protocol/redaction.ts';
 import { AGENT_CONTAINER } from '#shared/names.ts';
+import { jsonIn } from '#shared/runtime/json.ts';
 
 /** It repeats the object as text. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -106,11 +107,8 @@ const withoutProbes = (
 
 /** A line of a log: by its fields where it is JSON. */
 export const shownLine = (line: string, redaction: Redaction): string => {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return JSON.stringify(redaction.json(value));
-  } catch {
-    // A line that is no JSON is text.
-  }
-  return redaction.text(line);
+  const value = jsonIn(line);
+  return typeof value === 'object' && value !== null
+    ? JSON.stringify(redaction.json(value))
+    : redaction.text(line);
 };

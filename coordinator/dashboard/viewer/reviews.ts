@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { resourceV1 } from '#shared/kube/objects.ts';
 import { DASHBOARD_AUDIENCE } from '#shared/names.ts';
+import { claimsIn } from '#shared/runtime/json.ts';
 
 const userSchema = z.object({
   username: z.string().min(1),
@@ -100,11 +101,5 @@ const claimsSchema = z.object({
 });
 
 /** Before the API server has looked at it: only to know what to ask, and when to end. */
-const claimsOf = (token: string): z.infer<typeof claimsSchema> => {
-  try {
-    const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
-    return claimsSchema.parse(JSON.parse(payload));
-  } catch {
-    return { aud: [], exp: undefined };
-  }
-};
+const claimsOf = (token: string): z.infer<typeof claimsSchema> =>
+  claimsSchema.safeParse(claimsIn(token)).data ?? { aud: [], exp: undefined };

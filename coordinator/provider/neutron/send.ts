@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod';
 import { exchange } from '#shared/runtime/exchange.ts';
+import { jsonIn } from '#shared/runtime/json.ts';
 import { NeutronError } from './errors.ts';
 
 export type Call = {
@@ -63,16 +64,8 @@ const refusalSchema = z.object({
 });
 
 const refusalOf = (attempted: string, status: number, text: string): NeutronError => {
-  const { data } = refusalSchema.safeParse(jsonOf(text));
+  const { data } = refusalSchema.safeParse(jsonIn(text));
   const type = data?.NeutronError.type ?? `HTTP ${status}`;
   const message = (data?.NeutronError.message ?? text).slice(0, MAX_TEXT);
   return new NeutronError(attempted, `${status} ${type}: ${message}`, { status, type });
-};
-
-const jsonOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

@@ -5,6 +5,8 @@
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { exchange, type Answer } from '#shared/runtime/exchange.ts';
+import { jsonIn } from '#shared/runtime/json.ts';
+import { reasonOf } from '#shared/runtime/errors.ts';
 import type { Unanswered } from '../../../io/unanswered.ts';
 import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from '../../driver.ts';
 
@@ -147,16 +149,7 @@ export const createRpc = (
 };
 
 const parseJson = (attempted: string, text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's message would quote the answer, which may hold a session id.
-    throw new OpenwrtApiMissingError(attempted, 'the answer is not JSON');
-  }
-};
-
-/** Node's own words carry no payload; the code is what operators search for. */
-const reasonOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  return 'code' in error ? `${String(error.code)} ${error.message}`.trim() : error.message;
+  const json = jsonIn(text);
+  if (json === undefined) throw new OpenwrtApiMissingError(attempted, 'the answer is not JSON');
+  return json;
 };

@@ -1,0 +1,14 @@
+/** JSON that somebody else has written. */
+
+/** Undefined for what is none. The parser's message is dropped: it quotes the text, which may hold secrets. */
+export const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** What a token says of itself, which anybody could have written; undefined where that cannot be read. */
+export const claimsIn = (token: string): unknown =>
+  jsonIn(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
