@@ -4,13 +4,6 @@ import { installCommand, installPackages, mayInstall, whyNoNode } from 'kind-tes
 import { whyNoImages } from '../images/build.ts';
 import type { Project, Stage } from './stages.ts';
 
-/** What only a real node can show. */
-export const NODE_ALONE = {
-  harness: { name: 'node' },
-  packets: { name: 'packets' },
-  endToEnd: { name: 'e2e-node*', files: ['test/e2e-node/'] },
-} satisfies Record<string, Project>;
-
 /** Undefined: it can. In CI, as root, packages that are missing are installed. */
 export const whyNoRealNode = async (): Promise<string | undefined> =>
   (await whyNoNode()) ?? (await whyNoImages()) ?? (await whyNoPackets());

@@ -11,7 +11,7 @@ import { CASES_VARIABLE, SHARE } from '../neutron/share.ts';
 import { CHROMIUM, hasChromium } from '../people/browser/chromium.ts';
 import config from '../vitest.config.ts';
 import { shareOfFaults, shareOfLoad } from './commit-share.ts';
-import { NODE_ALONE, onRealNode } from './real-node.ts';
+import { onRealNode } from './real-node.ts';
 import { inParts, type Project, type Stage } from './stages.ts';
 import type { Inputs } from './tested.ts';
 import { traced } from './traced.ts';
@@ -40,6 +40,7 @@ const STACK = `
   test/stack test/openwrt-simulator test/openwrt-device test/judge test/manifests test/images
   test/run/product-files.ts test/e2e/cluster.ts test/e2e/global-setup.ts
 `;
+const ON_NODE = { name: 'e2e-node*', files: ['test/e2e-node/'] };
 const RANDOM = 'test/run/random.ts test/run/replay.ts';
 
 /** Their order says which are drawn together: the first few and the last. */
@@ -78,14 +79,25 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   node: {
     what: 'what only a real node can show',
-    projects: Object.values(NODE_ALONE),
-    stages: () => onRealNode('the tests of a real node', Object.values(NODE_ALONE)),
+    projects: [ON_NODE],
+    stages: () => onRealNode('the tests of a real node', [ON_NODE]),
     inputs: `
       agent :!agent/device/icn :!agent/inspect coordinator/admission coordinator/bindings
       coordinator/certificates coordinator/fleet coordinator/policy shared/inject shared/policy ${INSTALLED}
-      ${STACK} test/e2e-node test/integration test/fleet test/policy test/vrrp
+      ${STACK} test/e2e-node test/fleet
     `,
     seconds: 480,
+    needsRoot: true,
+  },
+  packets: {
+    what: 'policies and virtual addresses, judged by the kernel',
+    projects: [{ name: 'packets' }],
+    stages: () => onRealNode('the tests of packets', [{ name: 'packets' }]),
+    inputs: `
+      agent/policy shared/policy coordinator/policy shared/compile shared/resources
+      test/policy test/vrrp test/openwrt-simulator test/judge
+    `,
+    seconds: 120,
     needsRoot: true,
   },
   fleet: {
@@ -190,6 +202,17 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'harness' }],
     inputs: 'test/integration/harness',
     seconds: 120,
+  },
+  'harness-node': {
+    what: 'the own tests of its real node',
+    projects: [{ name: 'node' }],
+    stages: () => onRealNode('the tests of the real node', [{ name: 'node' }]),
+    inputs: `
+      :(glob)test/integration/node* test/integration/node
+      test/images test/run/product-files.ts test/stack test/openwrt-device
+    `,
+    seconds: 240,
+    needsRoot: true,
   },
 };
 
