@@ -21,17 +21,11 @@ export const writtenOf = (enforcement: Enforcement): Written => {
 };
 
 export const enforcementOf = ({ pods, isolates, lines, exceptions }: Written): Enforcement => {
-  const except = Map.groupBy(exceptions, ({ line }) => line);
+  const except = new Map<number, string[]>();
+  for (const { line, cidr } of exceptions) except.getOrInsert(line, []).push(cidr);
   const rulesOf = (direction: Line['direction']): Rule[] =>
     lines.flatMap((line, at) =>
-      line.direction === direction
-        ? [
-            ruleOf(
-              line,
-              (except.get(at) ?? []).map(({ cidr }) => cidr),
-            ),
-          ]
-        : [],
+      line.direction === direction ? [ruleOf(line, except.get(at) ?? [])] : [],
     );
   return {
     pods,

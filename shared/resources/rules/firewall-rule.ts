@@ -11,14 +11,7 @@ import {
   protocolFields,
   sourceFields,
 } from './packet-fields.ts';
-import {
-  excludedPorts,
-  icmpOptions,
-  icmpTypes,
-  iptablesArguments,
-  leftOut,
-  negatedProtocol,
-} from './left-out.ts';
+import { icmpOptions, leftOut, leftOutOfPackets } from './left-out.ts';
 import { icnResource, oneZone, protocolOf } from '../icn.ts';
 import { specColumn } from '../columns.ts';
 import { defineKind } from '../kind.ts';
@@ -89,10 +82,7 @@ export const firewallRule = defineKind({
     sectionPrefix: 'sdewan_rule_',
     icn: icnAnonymous('rule'),
     leftOut: (rule, firewall) => [
-      ...iptablesArguments({ extra: rule.extra }, firewall),
-      ...negatedProtocol(rule, firewall),
-      ...excludedPorts(rule, firewall),
-      ...icmpTypes(rule, firewall),
+      ...leftOutOfPackets(rule, firewall),
       ...(rule.target === 'NOTRACK' && rule.dest !== undefined
         ? [leftOut('dest', "OpenWRT's firewall does not look at it for target NOTRACK")]
         : []),

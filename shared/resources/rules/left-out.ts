@@ -19,7 +19,7 @@ export const iptablesArguments = (
         value === undefined ? [] : [leftOut(field, 'fw4 ignores arguments of iptables')],
       );
 
-export const negatedProtocol = (
+const negatedProtocol = (
   { proto }: { proto?: string | undefined },
   { capabilities }: Firewall,
 ): readonly Lack[] =>
@@ -34,7 +34,7 @@ type WithPorts = {
 };
 
 /** One of each side: nft makes one comparison of both, which only a packet with both ports fails (seen with 1.0.6, and in its sources since). */
-export const excludedPorts = (
+const excludedPorts = (
   { src_port, dest_port, src_dport }: WithPorts,
   { capabilities }: Firewall,
 ): readonly Lack[] => {
@@ -69,7 +69,7 @@ type Icmp = {
   dest_ip?: string | undefined;
 };
 
-export const icmpTypes = (rule: Icmp, { capabilities }: Firewall): readonly Lack[] => {
+const icmpTypes = (rule: Icmp, { capabilities }: Firewall): readonly Lack[] => {
   const types = rule.icmp_type ?? [];
   if (types.length === 0) return [];
   const protocols = parts(rule.proto ?? '');
@@ -149,3 +149,13 @@ export const leftOut = (field: string, what: string): Lack => ({
   reason: 'UnsupportedByDriver',
   message: `${what}, so the rule would apply to other packets than it says; it is not in force`,
 });
+
+/** For kinds that match packets by all of their fields. */
+export const leftOutOfPackets = (
+  rule: WithPorts & Icmp & { extra?: string | undefined },
+  firewall: Firewall,
+): readonly Lack[] => [
+  ...iptablesArguments({ extra: rule.extra }, firewall),
+  ...leftOutOfTranslations(rule, firewall),
+  ...icmpTypes(rule, firewall),
+];

@@ -15,13 +15,7 @@ import {
   protocolFields,
   sourceFields,
 } from './packet-fields.ts';
-import {
-  excludedPorts,
-  icmpOptions,
-  icmpTypes,
-  iptablesArguments,
-  negatedProtocol,
-} from './left-out.ts';
+import { icmpOptions, leftOutOfPackets } from './left-out.ts';
 import {
   icnResource,
   ipv4Only,
@@ -76,12 +70,7 @@ export const networkFirewallRule = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_net_',
-    leftOut: (rule, firewall) => [
-      ...iptablesArguments({ extra: rule.extra }, firewall),
-      ...negatedProtocol(rule, firewall),
-      ...excludedPorts(rule, firewall),
-      ...icmpTypes(rule, firewall),
-    ],
+    leftOut: leftOutOfPackets,
     render: (
       {
         name: _name,
