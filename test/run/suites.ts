@@ -52,7 +52,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       agent/metrics.ts coordinator/metrics.ts coordinator/exposed.ts deploy/generate
       deploy/alerts.yaml deploy/monitors.yaml test/prometheus test/judge
     `,
-    seconds: 60,
+    seconds: 30,
   },
   trace: {
     what: 'traces, judged by the kernel',
@@ -75,18 +75,17 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       :!coordinator/provider :!coordinator/security-groups :!coordinator/tracing :!shared/trace
       ${STACK} test/e2e test/faults test/integration test/contract test/policy
     `,
-    seconds: 480,
+    seconds: 450,
   },
   node: {
     what: 'what only a real node can show',
     projects: [ON_NODE],
     stages: () => onRealNode('the tests of a real node', [ON_NODE]),
     inputs: `
-      agent :!agent/device/icn :!agent/inspect coordinator/admission coordinator/bindings
-      coordinator/certificates coordinator/fleet coordinator/policy shared/inject shared/policy ${INSTALLED}
-      ${STACK} test/e2e-node test/fleet
+      ${MAINS} agent/health agent/io coordinator/admission/cnf coordinator/certificates shared/inject
+      ${INSTALLED} ${STACK} test/e2e-node
     `,
-    seconds: 480,
+    seconds: 450,
     needsRoot: true,
   },
   packets: {
@@ -97,7 +96,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       agent/policy shared/policy coordinator/policy shared/compile shared/resources
       test/policy test/vrrp test/openwrt-simulator test/judge
     `,
-    seconds: 120,
+    seconds: 150,
     needsRoot: true,
   },
   fleet: {
@@ -107,7 +106,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       agent/fleet agent/health coordinator/fleet coordinator/cnf coordinator/cnf-status
       coordinator/cli/rollout shared/protocol ${STACK} test/fleet
     `,
-    seconds: 480,
+    seconds: 600,
   },
   people: {
     what: 'what kubectl and `sdewan` print',
@@ -117,7 +116,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       :!agent/device/icn :!coordinator/provider :!coordinator/security-groups
       ${STACK} test/people test/golden/broken test/prometheus :!test/people/browser :!test/people/docs
     `,
-    seconds: 300,
+    seconds: 330,
   },
   docs: {
     what: 'the commands of README and docs/, and what they print',
@@ -142,7 +141,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       test/people test/integration test/attacks test/stack test/judge
       :!test/people/docs :!test/people/dashboard
     `,
-    seconds: 120,
+    seconds: 75,
   },
   chart: {
     what: 'the chart with the real Helm',
@@ -151,7 +150,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       deploy :!deploy/krew :!deploy/images coordinator/admission coordinator/settings
       ${STACK} test/chart test/helm test/people/docs docs/chart.md
     `,
-    seconds: 240,
+    seconds: 150,
   },
   'faults-share': {
     what: 'a tenth of the fault table, drawn by the commit',
@@ -163,7 +162,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       shared/compile shared/kube shared/protocol shared/resources shared/runtime shared/uci
       ${STACK} test/faults test/walks ${RANDOM}
     `,
-    seconds: 240,
+    seconds: 145,
     isAlone: true,
   },
   'load-share': {
@@ -174,7 +173,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       coordinator/admission coordinator/memory coordinator/policy coordinator/reports
       coordinator/rules shared/kube shared/runtime test/attacks test/integration test/stack
     `,
-    seconds: 120,
+    seconds: 150,
     isAlone: true,
   },
   'neutron-share': {
@@ -185,7 +184,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       coordinator/policy coordinator/provider coordinator/security-groups shared/policy
       test/policy test/neutron test/neutron-harness
     `,
-    seconds: 90,
+    seconds: 110,
   },
   guides: {
     what: 'the guide "Adding a kind", followed in a copy of the project',
@@ -195,13 +194,13 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       test/guides test/mutants/tree.ts test/run/product-files.ts test/samples test/golden
       test/contract/conformance test/openwrt-simulator
     `,
-    seconds: 120,
+    seconds: 90,
   },
   harness: {
     what: 'the own tests of test/kind-test-harness',
     projects: [{ name: 'harness' }],
     inputs: 'test/integration/harness',
-    seconds: 120,
+    seconds: 160,
   },
   'harness-node': {
     what: 'the own tests of its real node',
@@ -211,7 +210,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       :(glob)test/integration/node* test/integration/node
       test/images test/run/product-files.ts test/stack test/openwrt-device
     `,
-    seconds: 240,
+    seconds: 110,
     needsRoot: true,
   },
 };
