@@ -113,6 +113,9 @@ export const createWorld = async (
       const name = `cnf-${randomBytes(4).toString('hex')}`;
       const metadata = { name, labels: { [TEST_LABEL]: systemNamespace }, annotations };
       await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+      // It comes a moment later, and without it the namespace takes no pods.
+      const account = `/api/v1/namespaces/${name}/serviceaccounts/default`;
+      await until(async () => (await cluster.api.find(account)) !== undefined);
       return name;
     },
     apply: (objects, ...flags) => kubectl(['apply', ...flags, '-f', '-'], listOf(objects)),
@@ -173,7 +176,7 @@ export const createWorld = async (
 const until = async (holds: () => Promise<boolean>): Promise<void> => {
   const giveUpAt = performance.now() + START_TIMEOUT_MS;
   while (!(await holds().catch(() => false))) {
-    if (performance.now() > giveUpAt) throw new Error('the coordinator does not become ready');
+    if (performance.now() > giveUpAt) throw new Error('the world does not become ready');
     await sleep(50);
   }
 };
