@@ -122,8 +122,7 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
   };
 };
 
-const { group, plural, kind } = rbacResources.roleBindings;
-const roleBindings = resourceV1(group, plural, kind, objectSchema);
+const roleBindings = { ...rbacResources.roleBindings, schema: objectSchema };
 const caConfigMap = {
   resource: resourceV1('', 'configmaps', 'ConfigMap', objectSchema),
   name: COORDINATOR_CA_CONFIG_MAP,
@@ -132,7 +131,7 @@ const caConfigMap = {
 /** Touches only objects of our names. `fields` undefined: there is to be none. @throws KubeError */
 const keepAt = async (
   { client, namespace, signal }: { client: KubeClient; namespace: string; signal: AbortSignal },
-  { resource, name }: { resource: typeof roleBindings; name: string },
+  { resource, name }: typeof caConfigMap,
   fields: Desired['fields'] | undefined,
 ): Promise<WriteOutcome> => {
   const owned = { client, resource, signal };

@@ -311,7 +311,7 @@ Exits 0 when nothing differs, 1 when something does, above that when it cannot t
   },
   {
     name: 'support-bundle',
-    summary: 'write what somebody else needs to help you into a folder, without secrets',
+    summary: 'write a folder of files for a person who is to help you, without secrets',
     description: `Rules, statuses, Events, pods, what agents answer, logs, versions, metrics. What you may not see is named, and the rest is written.
 Secrets are removed; contents.txt lists each file. Read it before you give it to anybody.
 Exits 0 when all of it is there, 3 when something could not be had.`,
@@ -331,7 +331,7 @@ Exits 0 when all of it is there, 3 when something could not be had.`,
     name: 'install',
     summary: 'print what an installation consists of, or apply it',
     description:
-      'The same as kubectl apply -k deploy and as the chart with its defaults. Run again, it upgrades. Whoever installs with Helm goes on with Helm.',
+      'The same as kubectl apply -k deploy and as the chart with its defaults. Run again, it upgrades. What Helm has installed, Helm upgrades.',
     options: [
       new Option('--apply', 'apply it to the cluster, and wait until the coordinator serves'),
       new Option('--image <reference>', 'image of the coordinator'),

@@ -48,7 +48,7 @@ export const alerts = (): Alert[] => {
   return alertsSchema.parse(parse(text)).spec.groups.flatMap(({ rules }) => rules);
 };
 
-/** Nobody scrapes the registries of these tables. */
+/** The registries are for these tables alone; Prometheus does not scrape them. */
 const unread = (): never => {
   throw new Error('not to be scraped');
 };

@@ -1,4 +1,4 @@
-/** JSON that somebody else has written. */
+/** JSON from outside of the program. */
 
 /** Undefined for what is none. The parser's message is dropped: it quotes the text, which may hold secrets. */
 export const jsonIn = (text: string): unknown => {
@@ -9,6 +9,6 @@ export const jsonIn = (text: string): unknown => {
   }
 };
 
-/** What a token says of itself, which anybody could have written; undefined where that cannot be read. */
+/** What a token says of itself, which nothing has verified; undefined where that cannot be read. */
 export const claimsIn = (token: string): unknown =>
   jsonIn(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));

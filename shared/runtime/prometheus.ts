@@ -40,7 +40,7 @@ export const defaultMetrics: readonly ((registry: Registry) => void)[] = [
   version,
 ];
 
-/** A figure without labels, read when somebody scrapes it. */
+/** A figure without labels, read at each scrape. */
 export const exposeGauge = (
   to: PromClient.Registry,
   { name, help, read }: { name: string; help: string; read: () => number },

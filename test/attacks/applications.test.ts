@@ -1,7 +1,7 @@
 /** A tenant that may write SdewanApplications tries to learn the addresses of pods of another namespace, and to lead their packets. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sdewanApplication } from '#shared/resources/rules/sdewan-application.ts';
-import { eventually } from '../integration/coordinator/eventually.ts';
+import { eventually } from '../integration/support/eventually.ts';
 import { podResource } from '../integration/coordinator/pods.ts';
 import { createWorld, type World } from '../integration/coordinator/world.ts';
 

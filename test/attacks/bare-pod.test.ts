@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { createAgent, type SimulatedAgent } from '../integration/coordinator/agent.ts';
-import { eventually } from '../integration/coordinator/eventually.ts';
+import { eventually } from '../integration/support/eventually.ts';
 import { createRunningPod, podResource, removePod } from '../integration/coordinator/pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from '../integration/coordinator/rules.ts';
 import { createWorld, type World } from '../integration/coordinator/world.ts';

@@ -19,7 +19,8 @@ import * as z from 'zod';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { createCa, type Pair } from '../../coordinator/certificates/x509.ts';
-import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+import { createWorld, type World } from '../integration/admission/world.ts';
+import { eventually } from '../integration/support/eventually.ts';
 import { zoneWith } from './largest.ts';
 
 const DAY_MS = 86_400_000;

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AGENTS_FINALIZER } from '#shared/names.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { rbacResources } from '../../coordinator/admission/buckets/bindings.ts';
-import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+import { createWorld, type World } from '../integration/admission/world.ts';
+import { eventually } from '../integration/support/eventually.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const TENANT = 'tenant';

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { podResource, replicaSets, workloadResources } from '../../coordinator/cnf/workload.ts';
-import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+import { createWorld, type World } from '../integration/admission/world.ts';
+import { eventually } from '../integration/support/eventually.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const PURPOSE = 'cnf-1';

@@ -15,7 +15,7 @@ import { createChangeLog } from '../../agent/report/change-times.ts';
 import { createReportClient } from '../../agent/report/client.ts';
 import { createPublisher, type Publisher } from '../../agent/report/publish.ts';
 import { createAgent, ruleReport } from '../integration/coordinator/agent.ts';
-import { eventually, pause } from '../integration/coordinator/eventually.ts';
+import { eventually, pause } from '../integration/support/eventually.ts';
 import { createRunningPod, tokenFor } from '../integration/coordinator/pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from '../integration/coordinator/rules.ts';
 import { createWorld, type World } from '../integration/coordinator/world.ts';

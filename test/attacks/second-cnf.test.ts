@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { podResource } from '../../coordinator/cnf/workload.ts';
-import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+import { createWorld, type World } from '../integration/admission/world.ts';
+import { eventually } from '../integration/support/eventually.ts';
 
 const PURPOSE = 'cnf-1';
 const AGENT = {

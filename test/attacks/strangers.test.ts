@@ -8,7 +8,8 @@ import { request } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { TIMES } from '#shared/runtime/testing.ts';
-import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+import { createWorld, type World } from '../integration/admission/world.ts';
+import { eventually } from '../integration/support/eventually.ts';
 import { createControlGroup, type ControlGroup } from './control-group.ts';
 import { filesOf, memoryOf } from './memory.ts';
 

@@ -48,7 +48,7 @@ describe('every kind on two replicas', async () => {
   const shown = async (which: 1 | 2): Promise<void> => {
     const expected = Object.fromEntries(samples.map(({ kind, shows }) => [kind, shows[which]]));
     for (const pod of pods)
-      await expect.poll(() => valuesIn(pod), { timeout: 300_000, interval: 500 }).toEqual(expected);
+      await expect.poll(() => valuesIn(pod), { interval: 500 }).toEqual(expected);
   };
 
   /** Of the two certificates, which is there. */
@@ -60,9 +60,7 @@ describe('every kind on two replicas', async () => {
     );
   const certificates = async (...expected: string[]): Promise<void> => {
     for (const pod of pods)
-      await expect
-        .poll(() => certificatesIn(pod), { timeout: 300_000, interval: 500 })
-        .toEqual(expected);
+      await expect.poll(() => certificatesIn(pod), { interval: 500 }).toEqual(expected);
   };
 
   beforeAll(async () => {
@@ -112,7 +110,7 @@ describe('every kind on two replicas', async () => {
       return left.length === 0 ? true : undefined;
     });
     for (const pod of pods)
-      await expect.poll(() => filesOf(pod), { timeout: 300_000, interval: 500 }).toEqual(atFirst);
+      await expect.poll(() => filesOf(pod), { interval: 500 }).toEqual(atFirst);
     await certificates('', '');
   });
 

@@ -78,14 +78,14 @@ describe("the seed's rules on a CNF with two replicas", async () => {
       ]);
       return stdout;
     };
-    await expect.poll(summary, { timeout: 300_000 }).toBe('2/2 4/4');
+    await expect.poll(summary).toBe('2/2 4/4');
     const all = async () => {
       const get = ['get', 'cnfstatus', 'cnf-status', '-n', 'sdewan-system', '--ignore-not-found'];
       const path = 'jsonpath={range .status.information[*]}{.name} {.status}{"\\n"}{end}';
       const { stdout } = await cluster.kubectl([...get, '-o', path]);
       return stdout.split('\n').filter((line) => pods.some((pod) => line.startsWith(`${pod} [`)));
     };
-    await expect.poll(all, { timeout: 300_000 }).toHaveLength(2);
+    await expect.poll(all).toHaveLength(2);
   });
 
   /** Names of the Ready pods, and how many of them lack a rule at that moment. */

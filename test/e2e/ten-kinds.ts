@@ -42,7 +42,7 @@ export const expectChanged = async (cluster: Cluster, cnf: Cnf): Promise<void> =
   const versions = async () =>
     (await observeRules(cluster, cnf.namespace)).map(({ status }) => status?.appliedVersion);
   await apply(cluster, cnf.namespace, ...rulesOf(cnf, true));
-  await expect.poll(versions, { timeout: 300_000 }).toEqual(cases.map(() => '2'));
+  await expect.poll(versions).toEqual(cases.map(() => '2'));
   await expectHeld(cluster, cnf, true);
 };
 

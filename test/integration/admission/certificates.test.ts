@@ -78,7 +78,7 @@ it('a Secret of somebody else is served, never written, and followed when it is 
   const patched = await client.patch(secrets, key, {
     patch: { type: 'merge', body: { data: second.data } },
   });
-  await expect.poll(() => served(tls), { timeout: 300_000 }).toBe(second.cert);
+  await expect.poll(() => served(tls)).toBe(second.cert);
   const after = await client.get(secrets, key);
   expect(after.metadata.resourceVersion).toBe(patched.metadata.resourceVersion);
   stop.abort();

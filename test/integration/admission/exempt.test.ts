@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
-import { createWorld, eventually, type World } from './world.ts';
+import { createWorld, type World } from './world.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** The coordinator is exempt, too, and a policy lets it delete what it made itself: test/e2e/policies.test.ts. */
 const EXEMPT = [

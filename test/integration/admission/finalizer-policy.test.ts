@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { AGENTS_FINALIZER } from '#shared/names.ts';
 import { applyCrds } from '../support/crds.ts';
 import { DEPLOY, listOf, render } from '../../stack/installation.ts';
-import { eventually } from './world.ts';
+import { eventually } from '../support/eventually.ts';
 
 const LABEL = 'finalizer-policy';
 const THEIRS = 'example.org/theirs';

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createWorld, eventually, type World } from './world.ts';
+import { createWorld, type World } from './world.ts';
+import { eventually } from '../support/eventually.ts';
 
 let world: World;
 let namespace: string;

@@ -4,7 +4,8 @@ import { AGENTS_FINALIZER, PURPOSE_LABEL } from '#shared/names.ts';
 import { listOf } from '../../stack/installation.ts';
 import { firewallRules } from '../coordinator/rules.ts';
 import { manifestsOf, webhookConfigurationOf } from './overlay.ts';
-import { createWorld, eventually, type World } from './world.ts';
+import { createWorld, type World } from './world.ts';
+import { eventually } from '../support/eventually.ts';
 
 const isWebhookConfiguration = (manifest: object): boolean =>
   'kind' in manifest && String(manifest.kind).endsWith('WebhookConfiguration');

@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, eventually, type World } from './world.ts';
+import { createWorld, type World } from './world.ts';
+import { eventually } from '../support/eventually.ts';
 
 const GOLDEN = join(import.meta.dirname, '../../golden/rights');
 

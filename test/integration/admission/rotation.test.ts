@@ -17,7 +17,8 @@ import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { createReportClient } from '../../../agent/report/client.ts';
 import { splitBundle } from '../../../coordinator/certificates/x509.ts';
 import { crOf, sampleOf } from './samples.ts';
-import { createWorld, eventually, type World } from './world.ts';
+import { createWorld, type World } from './world.ts';
+import { eventually } from '../support/eventually.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** By how many days the coordinator's clock is behind when each step is due: two thirds of a CA's life, and twice its overlap of a day. */

@@ -9,7 +9,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'vitest';
 import * as z from 'zod';
 import { objectSchema } from '#shared/kube/objects.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
@@ -59,11 +58,6 @@ export type World = {
   stopCoordinator: () => Promise<void>;
   startCoordinator: () => Promise<void>;
   close: () => Promise<void>;
-};
-
-/** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
-export const eventually = <T>(read: () => T) => {
-  return expect.poll(read, { timeout: 300_000, interval: 50 });
 };
 
 /** A webhook that fails open is not asked any more, without a word, when the machine of the tests is slower than its second or two. */

@@ -6,11 +6,7 @@ import { isNotFound } from '#shared/kube/errors.ts';
 import { createAgent } from './agent.ts';
 import { createPod, removePod, setPodState } from './pods.ts';
 import { createWorld, type World } from './world.ts';
-
-/** Up to five seconds lie between two writes. */
-const eventually = <T>(read: () => T) => {
-  return expect.poll(read, { timeout: 300_000, interval: 100 });
-};
+import { eventually } from '../support/eventually.ts';
 
 let world: World;
 beforeAll(async () => {

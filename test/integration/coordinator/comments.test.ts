@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createAgent, type SimulatedAgent } from './agent.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { createRunningPod } from './pods.ts';
 import { createWorld, type World } from './world.ts';
 

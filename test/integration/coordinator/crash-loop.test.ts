@@ -6,7 +6,7 @@ import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createAutoAgent, type AutoAgent } from './auto-agent.ts';
-import { eventually, pause } from './eventually.ts';
+import { eventually, pause } from '../support/eventually.ts';
 import { createRunningPod } from './pods.ts';
 import { createRule, firewallRules, statusOf } from './rules.ts';
 import { createWorld, type World } from './world.ts';

@@ -8,7 +8,7 @@ import { readScrape, valueIn } from '../../judge/prometheus.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createRunningPod, setPodState } from './pods.ts';
 import { createRule, eventsOn, firewallRules } from './rules.ts';
-import { eventually, pause } from './eventually.ts';
+import { eventually, pause } from '../support/eventually.ts';
 import type { CoordinatorProcess } from '../support/process.ts';
 import { createWorld, type World } from './world.ts';
 

@@ -26,7 +26,7 @@ import { grantNeutron } from '../../stack/neutron-rights.ts';
 import { until } from '../../stack/observe.ts';
 import { witness, type Witness } from '../../stack/witness.ts';
 import { connect, createAgent, post, type SimulatedAgent } from './agent.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { createPod, createRunningPod, removePod } from './pods.ts';
 import { createRule, deleteRule, statusOf } from './rules.ts';
 import { createWorld, type World } from './world.ts';

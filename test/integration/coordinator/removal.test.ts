@@ -11,7 +11,7 @@ import {
   unholdPod,
 } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf, updateRule } from './rules.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { createWorld, type World } from './world.ts';
 
 const SILENT_AFTER_MS = 4_000;

@@ -1,7 +1,7 @@
 /** Agents that do not report: none of the tests beside it may take so long that its agents count as silent. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAgent, type SimulatedAgent } from './agent.ts';
-import { eventually, pause } from './eventually.ts';
+import { eventually, pause } from '../support/eventually.ts';
 import { createRunningPod } from './pods.ts';
 import { createRule, statusOf } from './rules.ts';
 import { createWorld, type World } from './world.ts';

@@ -5,7 +5,7 @@ import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { connect, createAgent, post, ruleReport, type PostOptions } from './agent.ts';
 import { createPod, createRunningPod, expiredTokenFor, removePod, tokenFor } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from './rules.ts';
-import { eventually, pause } from './eventually.ts';
+import { eventually, pause } from '../support/eventually.ts';
 import { createWorld, type World } from './world.ts';
 
 let world: World;

@@ -6,7 +6,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createRunningPod, removePod, setPodState } from './pods.ts';
 import { createRule, eventsOn, firewallRules, readRule, statusOf, updateRule } from './rules.ts';
-import { eventually, pause } from './eventually.ts';
+import { eventually, pause } from '../support/eventually.ts';
 import { createWorld, type World } from './world.ts';
 
 let world: World;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { startCollector, type Collector } from '../../stack/collector.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { createRunningPod } from './pods.ts';
 import { createRule, readRule, type NewRule } from './rules.ts';
 import { createWorld, type World } from './world.ts';

@@ -6,7 +6,7 @@ import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { generatorStatusSchema } from '#shared/protocol/generator-status.ts';
 import type { World } from '../coordinator/world.ts';
 import type { DnsServer } from './dns-server.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/eventually.ts';
 
 const schema = objectSchema.extend({ status: generatorStatusSchema.optional() });
 

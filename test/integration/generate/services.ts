@@ -4,9 +4,9 @@ import * as z from 'zod';
 import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
 import { objectSchema, resourceV1, type RuleObject } from '#shared/kube/objects.ts';
 import { randomOfTest } from '../../run/random.ts';
-import { pause } from '../coordinator/eventually.ts';
+import { pause } from '../support/eventually.ts';
 import type { World } from '../coordinator/world.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/eventually.ts';
 
 const portSchema = z.object({ name: z.string(), port: z.number(), protocol: z.string() });
 const serviceSchema = objectSchema.extend({

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { events } from '#shared/kube/events.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { createAgent, type SimulatedAgent } from '../coordinator/agent.ts';
-import { pause } from '../coordinator/eventually.ts';
+import { pause } from '../support/eventually.ts';
 import { createRunningPod, podResource, setPodState } from '../coordinator/pods.ts';
 import { createRule, firewallRules, statusOf } from '../coordinator/rules.ts';
 import { createWorld, type World } from '../coordinator/world.ts';
@@ -73,7 +73,7 @@ it('writes each status twice at most, and says little', async () => {
   for (const agent of agents) await agent.says(...applied);
   const lastName = `flip-${RULES - 1}`;
   await expect
-    .poll(() => statusOf(world, lastName), { timeout: 300_000 })
+    .poll(() => statusOf(world, lastName))
     .toMatchObject({
       inSync: true,
     });
@@ -86,7 +86,7 @@ it('writes each status twice at most, and says little', async () => {
   for (let flip = 0; flip < FLIPS; flip += 1)
     await waiting(broken, flip % 2 === 0 ? 'ErrImagePull' : 'ImagePullBackOff');
   await expect
-    .poll(() => statusOf(world, lastName), { timeout: 300_000 })
+    .poll(() => statusOf(world, lastName))
     .toMatchObject({
       inSync: false,
       message: expect.stringContaining('the pod is not ready'),
@@ -106,7 +106,7 @@ it('writes each status twice at most, and says little', async () => {
 
   await setPodState(world, broken.pod, { ready: true });
   await expect
-    .poll(() => statusOf(world, lastName), { timeout: 300_000 })
+    .poll(() => statusOf(world, lastName))
     .toMatchObject({
       inSync: true,
     });

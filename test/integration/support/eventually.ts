@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 
 /** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
 export const eventually = <T>(read: () => T) => {
-  return expect.poll(read, { timeout: 300_000, interval: 50 });
+  return expect.poll(read, { interval: 50 });
 };
 
 /** For what must not happen in the meantime. */
