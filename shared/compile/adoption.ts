@@ -10,7 +10,7 @@ import { ICN_FINALIZERS } from '../names.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
 import { compare } from './in-use.ts';
-import { ledgerKey } from './ownership.ts';
+import { ifReadable, ledgerKey } from './ownership.ts';
 
 export type Takeover = {
   package: string;
@@ -124,9 +124,10 @@ const finderIn = (sections: readonly UciSection[]) => {
   const indexOf = ({ kind, uci }: KindDefinition): ReadonlyMap<string, readonly UciSection[]> => {
     const known = indices.get(kind);
     if (known) return known;
-    const named = sections.filter((section) => uci?.icn?.nameOf(section) !== undefined);
+    const nameOf = (section: UciSection) => ifReadable(() => uci?.icn?.nameOf(section));
+    const named = sections.filter((section) => nameOf(section) !== undefined);
     // By what UCI can hold, too: only that is known of a CR that is gone.
-    const index = Map.groupBy(named, (section) => uciName(uci?.icn?.nameOf(section) ?? ''));
+    const index = Map.groupBy(named, (section) => uciName(nameOf(section) ?? ''));
     indices.set(kind, index);
     return index;
   };
@@ -135,7 +136,10 @@ const finderIn = (sections: readonly UciSection[]) => {
     const found = (indexOf(kind).get(uciName(names[0] ?? '')) ?? []).filter(
       (section) => uid === undefined || names.includes(nameOf?.(section) ?? ''),
     );
-    return found.flatMap((section) => [section, ...(partsOf?.(section, sections) ?? [])]);
+    return found.flatMap((section) => [
+      section,
+      ...(ifReadable(() => partsOf?.(section, sections)) ?? []),
+    ]);
   };
 };
 
@@ -161,7 +165,7 @@ const free = (name: string, taken: ReadonlySet<string>): string => {
 
 /** Anonymous sections, and objects whose names ours cannot be, get ours; parts have names of their own. */
 const ownNameOf = (section: UciSection, claim: Claim, taken: ReadonlySet<string>): string => {
-  const isPart = claim.kind.uci?.icn?.nameOf(section) === undefined;
+  const isPart = ifReadable(() => claim.kind.uci?.icn?.nameOf(section)) === undefined;
   return isPart || section.name === claim.sectionName
     ? section.name
     : free(claim.sectionName, taken);

@@ -8,11 +8,12 @@ import { partsBeside } from '../resources/parts.ts';
 import { kindOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { UNORDERED_DISTANCE } from '../protocol/report.ts';
+import { messageOf } from '../runtime/errors.ts';
 import type { UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
 import { checkMetadata, checkSpec } from './check.ts';
-import { stamped } from './stamp.ts';
-import { ledgerKey } from './ownership.ts';
+import { kindStampedOn, stamped } from './stamp.ts';
+import { ledgerKey, ownershipOf } from './ownership.ts';
 import type { Problem } from './check.ts';
 import { revisionOf } from './revision.ts';
 import { secretKey } from './types.ts';
@@ -43,13 +44,42 @@ export type Candidate = {
   problem: JudgedProblem | undefined;
   /** Of the CR as it is and of the last good spec, rendered or not. */
   references: readonly Reference[];
+  /** `package.section` of all that the CR would write, its own name even where it cannot be rendered now, and its identities. */
+  claims: readonly string[];
 };
 
+/** Total: a rule that our own code fails at gets a problem, stays on OpenWRT as it is, and stops none of the others. */
 export const candidateOf = (
   rule: RuleObject,
   kind: KindDefinition,
   input: CompileInput,
 ): Candidate => {
+  try {
+    return candidate(rule, kind, input);
+  } catch (error) {
+    const name = sectionNameOf(kind, rule);
+    const isOfRule = (section: string): boolean => `${section}_`.startsWith(`${name}_`);
+    const generation = rule.metadata.generation ?? 0;
+    const renderings = asItIs(kind, input, isOfRule, { generation, references: [] });
+    return {
+      rule,
+      kind,
+      revision: revisionOf(rule),
+      problem: {
+        verdict: 'failed',
+        reason: 'NotInForce',
+        message: `the agent cannot tell what OpenWRT is to have for the rule: ${messageOf(error)}`,
+      },
+      renderings,
+      references: [],
+      claims: renderings.flatMap(({ sections }) =>
+        sections.map((section) => ledgerKey(kind.uci?.package ?? '', section.name)),
+      ),
+    };
+  }
+};
+
+const candidate = (rule: RuleObject, kind: KindDefinition, input: CompileInput): Candidate => {
   const revision = revisionOf(rule);
   const { generation = 0, uid } = rule.metadata;
   const current = attempt({ rule, kind, revision, generation, spec: rule.spec }, input);
@@ -59,15 +89,37 @@ export const candidateOf = (
   const inMetadata = checkMetadata(kind, rule);
   const problem = inMetadata ? { ...inMetadata, verdict: 'failed' as const } : current.problem;
   const best = inMetadata ? undefined : current.rendering;
+  const renderings = [best, older?.rendering].filter((rendering) => rendering !== undefined);
   return {
     rule,
     kind,
     revision,
     problem,
-    renderings: [best, older?.rendering].filter((rendering) => rendering !== undefined),
+    renderings,
     references: [...current.references, ...(older?.references ?? [])],
+    claims: claimsOf(rule, kind, renderings),
   };
 };
+
+const claimsOf = (
+  rule: RuleObject,
+  kind: KindDefinition,
+  renderings: readonly Rendering[],
+): readonly string[] => {
+  const { uci } = kind;
+  if (!uci) return [];
+  const sections = renderings.flatMap((rendering) => rendering.sections);
+  const names = [sectionNameOf(kind, rule), ...sections.map(({ name }) => name)];
+  return [
+    ...new Set([
+      ...names.map((name) => ledgerKey(uci.package, name)),
+      ...sections.flatMap((section) => uci.identities?.(section) ?? []),
+    ]),
+  ];
+};
+
+const sectionNameOf = ({ uci }: KindDefinition, { metadata }: RuleObject): string =>
+  `${uci?.sectionPrefix ?? ''}${uciName(metadata.name)}`;
 
 type Version = {
   rule: RuleObject;
@@ -80,7 +132,7 @@ type Version = {
 type Attempt = {
   references: readonly Reference[];
   /** With a problem: what of it is on OpenWRT already, and stays. */
-  rendering?: Rendering;
+  rendering?: Rendering | undefined;
   problem?: JudgedProblem;
 };
 
@@ -105,8 +157,22 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
     return { references, ...rendered(kind, spec, context, { generation, references }) };
   }
   const { isOfSecret, ...words } = problem;
-  const left = isOfSecret ? asItIs({ ...version, spec }, context, input, references) : {};
-  return { references, problem: words, ...left };
+  const left = isOfSecret ? withoutKey({ ...version, spec }, context, input, references) : [];
+  return { references, problem: words, rendering: left[0] };
+};
+
+/**
+ * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted or overwritten by mistake, must not
+ * end a tunnel.
+ */
+const withoutKey = (
+  { kind, spec, generation }: Version,
+  context: RenderContext,
+  input: CompileInput,
+  references: readonly Reference[],
+): readonly Rendering[] => {
+  const names = new Set(kind.uci?.render(spec, context).map(({ name }) => name));
+  return asItIs(kind, input, (name) => names.has(name), { generation, references });
 };
 
 const rendered = (
@@ -125,30 +191,33 @@ const rendered = (
   return problem ? { problem } : { rendering: { ...of, sections, shared, beside } };
 };
 
-/**
- * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted or overwritten by mistake, must not
- * end a tunnel: our sections for it stay as they are.
- */
+/** Our sections for a rule as OpenWRT has them, with what was made with them; empty where there are none. */
 const asItIs = (
-  { kind, spec, generation }: Version,
-  context: RenderContext,
+  { kind, uci }: KindDefinition,
   { observed, ledger }: CompileInput,
-  references: readonly Reference[],
-): Pick<Attempt, 'rendering'> => {
-  const { uci } = kind;
-  if (!uci) return {};
-  const names = new Set(uci.render(spec, context).map(({ name }) => name));
-  const sections = (observed.get(uci.package)?.sections ?? []).filter(
-    ({ name }) => names.has(name) && ledger.has(ledgerKey(uci.package, name)),
+  isOfRule: (section: string) => boolean,
+  of: Pick<Rendering, 'generation' | 'references'>,
+): readonly Rendering[] => {
+  if (!uci) return [];
+  const isOurs = ownershipOf(uci.package, ledger);
+  const ours = (observed.get(uci.package)?.sections ?? []).filter(isOurs);
+  const named = new Set(
+    ours
+      .filter(({ name }) => isOfRule(name))
+      .flatMap(({ options }) => Object.values(options).flat()),
   );
-  if (sections.length === 0) return {};
+  const sections = ours.filter(
+    (section) =>
+      isOfRule(section.name) || (named.has(section.name) && kindStampedOn(section) === kind),
+  );
+  if (sections.length === 0) return [];
   const beside = new Map(
     partsBeside.map(({ name, referredTo }) => [
       name,
       referredTo(sections, observed.get(name)?.sections ?? []),
     ]),
   );
-  return { rendering: { generation, sections, shared: [], beside, references } };
+  return [{ ...of, sections, shared: [], beside }];
 };
 
 const sectionTwice = (sections: readonly UciSection[]): JudgedProblem | undefined => {

@@ -3,7 +3,6 @@
  * name that an administrator uses is given to no rule; what ICN's controller made is ours by then (adoption.ts).
  */
 import { placeOf } from '../resources/registry.ts';
-import { uciName } from '../uci/names.ts';
 import type { Candidate, JudgedProblem } from './candidate.ts';
 import { compare, keyOf } from './in-use.ts';
 import { ledgerKey } from './ownership.ts';
@@ -17,7 +16,7 @@ export const nameProblems = (
   const problems = new Map<Candidate, JudgedProblem>();
   const owners = new Map<string, Candidate>();
   for (const candidate of [...candidates].sort(byAge)) {
-    const claims = claimsOf(candidate);
+    const { claims } = candidate;
     const claim = claims.find((each) => owners.has(each));
     const owner = claim === undefined ? undefined : owners.get(claim);
     const problem =
@@ -36,28 +35,11 @@ const byAge = (a: Candidate, b: Candidate): number =>
   placeOf(a.rule.kind) - placeOf(b.rule.kind) ||
   compare(a.rule.metadata.name, b.rule.metadata.name);
 
-/** All that the CR would write, and its own name even where it cannot be rendered now. */
-const claimsOf = ({ rule, kind, renderings }: Candidate): string[] => {
-  const { uci } = kind;
-  if (!uci) return [];
-  const sections = renderings.flatMap((rendering) => rendering.sections);
-  const names = [
-    `${uci.sectionPrefix}${uciName(rule.metadata.name)}`,
-    ...sections.map(({ name }) => name),
-  ];
-  return [
-    ...new Set([
-      ...names.map((name) => ledgerKey(uci.package, name)),
-      ...sections.flatMap((section) => uci.identities?.(section) ?? []),
-    ]),
-  ];
-};
-
 /** `package.section` of what is not ours and has a name that the CR would have, where the name does not tell whose it is. */
 export const namesakeOf = (candidate: Candidate, { sections }: Others): string | undefined => {
   const { uci } = candidate.kind;
   if (!uci || uci.ownership === 'prefix') return undefined;
-  const found = claimsOf(candidate).find((claim) => sections.has(claim));
+  const found = candidate.claims.find((claim) => sections.has(claim));
   const section = found === undefined ? undefined : sections.get(found);
   return section && ledgerKey(uci.package, section.name);
 };

@@ -15,6 +15,7 @@ const candidate = (name: string, ...renderings: string[][]): Candidate => ({
   revision: '',
   problem: undefined,
   references: [],
+  claims: [],
   renderings: renderings.map((names, at): Rendering => ({
     generation: renderings.length - at,
     sections: [],

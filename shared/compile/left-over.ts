@@ -6,6 +6,7 @@ import type { KindDefinition } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 import { compare, keyOf } from './in-use.ts';
+import { ifReadable } from './ownership.ts';
 
 export type LeftOver = {
   package: string;
@@ -53,9 +54,12 @@ const candidatesIn = (
   const isOurSection = isOurs(packageName);
   return sections.flatMap((section): Candidate[] => {
     const { type } = section;
-    const possible = inPackage.filter(({ uci }) => uci?.icn?.nameOf(section) !== undefined);
-    const isIcns = possible.some(({ uci }) => uci?.icn?.isOnlyIcns?.(section, sections) === true);
-    const name = possible[0]?.uci?.icn?.nameOf(section);
+    const nameAs = ({ uci }: KindDefinition) => ifReadable(() => uci?.icn?.nameOf(section));
+    const possible = inPackage.filter((kind) => nameAs(kind) !== undefined);
+    const isIcns = possible.some(
+      ({ uci }) => ifReadable(() => uci?.icn?.isOnlyIcns?.(section, sections)) === true,
+    );
+    const name = possible[0] && nameAs(possible[0]);
     if (!isIcns || name === undefined || isOurSection(section)) return [];
     const names = possible.map(({ kind }) => kind);
     if (names.some((kind) => unserved.includes(kind))) return [];

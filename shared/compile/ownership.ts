@@ -23,6 +23,15 @@ export const ownershipOf =
     (prefixed.has(packageName) && name.startsWith(OWN_PREFIX)) ||
     ledger.has(ledgerKey(packageName, name));
 
+/** What is read in a section of others; undefined where our own code fails at it, which must stop none of the rules. */
+export const ifReadable = <T>(read: () => T | undefined): T | undefined => {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+};
+
 /** What OpenWRT holds that is not ours. */
 export type Others = {
   /** By `ledgerKey`, and by what else they are. */
@@ -44,8 +53,9 @@ export const othersOf = (
     for (const section of all.filter((candidate) => !isOurs(candidate))) {
       sections.set(ledgerKey(packageName, section.name), section);
       for (const { kind, uci } of namers) {
-        for (const identity of uci?.identities?.(section) ?? []) sections.set(identity, section);
-        const name = uci?.nameOf?.(section);
+        const identities = ifReadable(() => uci?.identities?.(section));
+        for (const identity of identities ?? []) sections.set(identity, section);
+        const name = ifReadable(() => uci?.nameOf?.(section));
         if (name !== undefined) named.set(`${kind}/${name}`, section);
       }
     }

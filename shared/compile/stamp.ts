@@ -50,7 +50,7 @@ export const withoutStampsAlone = (
   });
 };
 
-const kindStampedOn = ({ name, options }: UciSection): string | undefined => {
+export const kindStampedOn = ({ name, options }: UciSection): string | undefined => {
   const stamp = options[STAMP];
   if (typeof stamp !== 'string') return undefined;
   const [kind, ofSection] = stamp.split('/');
