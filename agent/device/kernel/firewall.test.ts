@@ -73,6 +73,12 @@ it('rules that were added later are ignored', () => {
   expect([...lackingIn(more)]).toEqual([]);
 });
 
+it('a missing rule counts for each section of its name', () => {
+  const twins = [...sections, namedSection('rule', 'by_hand', { name: 'reject-80' })];
+  const { lacking } = lackingRules(twins, nftRulesIn(TEXT), nftRulesIn(without('udp dport 80')));
+  expect([...lacking.keys()]).toEqual(['sdewan_rule_a', 'by_hand']);
+});
+
 it('names the rule with its chain', () => {
   expect(lackingIn(without('udp dport 80')).get('sdewan_rule_a')).toBe(
     'the nft rule input_lan_1 udp dport 80 counter jump handle_reject comment "!fw4: reject-80"',

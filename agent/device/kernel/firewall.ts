@@ -29,7 +29,10 @@ export const nftRulesIn = (text: string): NftRules => {
 export const goneRules = (before: NftRules, now: NftRules): readonly [string, number][] =>
   [...before].filter(([rule, count]) => (now.get(rule) ?? 0) < count);
 
-/** Of a section the first of its rules that is gone. A rule that cannot be traced to a section counts for none. */
+/**
+ * Of a section the first of its rules that is gone; where several sections have the same name, of each of them. A rule that cannot be
+ * traced to a section counts for none.
+ */
 export const lackingRules = (
   sections: readonly UciSection[],
   before: NftRules | undefined = new Map(),
@@ -38,10 +41,14 @@ export const lackingRules = (
   const gone = goneRules(before, now);
   if (gone.length === 0) return NOTHING_LACKS;
   return compareSections(sections, () => {
-    const owners = ownersIn(sections);
-    const lost = new Map(gone.map(([rule]) => [owners(rule), rule] as const).toReversed());
-    return ({ name }) => {
-      const rule = lost.get(name);
+    const marks = new Set(sections.map(markOf));
+    const owner = (rule: string): string | undefined =>
+      [`rule ${COMMENT.exec(rule)?.[1] ?? ''}`, `zone ${zoneOf(rule)}`].find((mark) =>
+        marks.has(mark),
+      );
+    const lost = new Map(gone.map(([rule]) => [owner(rule) ?? '', rule] as const).toReversed());
+    return (section) => {
+      const rule = lost.get(markOf(section) ?? 'none');
       return rule === undefined ? undefined : `the nft rule ${rule}`;
     };
   });
@@ -50,16 +57,11 @@ export const lackingRules = (
 const COMMENT = /comment "!fw4: (.*?)(?: \(reflection\))?"$/;
 const NAMED_BY_COMMENT: ReadonlySet<string> = new Set(['rule', 'redirect', 'nat', 'forwarding']);
 
-/** fw4 writes the name of a rule into a comment, that of a zone into the names of chains. */
-const ownersIn = (sections: readonly UciSection[]): ((rule: string) => string | undefined) => {
-  const byComment = new Map<string, string>();
-  const byZone = new Map<string, string>();
-  for (const { name, type, options } of sections) {
-    const given = typeof options['name'] === 'string' ? options['name'] : name;
-    if (NAMED_BY_COMMENT.has(type)) byComment.set(given, name);
-    if (type === 'zone') byZone.set(given, name);
-  }
-  return (rule) => byComment.get(COMMENT.exec(rule)?.[1] ?? '') ?? byZone.get(zoneOf(rule));
+/** By what fw4 marks the rules that it makes of the section: it writes the name of a rule into a comment, that of a zone into the names of chains. */
+const markOf = ({ name, type, options }: UciSection): string | undefined => {
+  const given = typeof options['name'] === 'string' ? options['name'] : name;
+  if (NAMED_BY_COMMENT.has(type)) return `rule ${given}`;
+  return type === 'zone' ? `zone ${given}` : undefined;
 };
 
 const CHAIN_OF_A_ZONE =
