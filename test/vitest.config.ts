@@ -27,12 +27,18 @@ const project = (
 /** They replay thousands of recordings or histories, or start programs: `npm run check` leaves them to `npm test`. */
 const LONG_UNIT_TESTS = [
   'agent/reconcile/lock-out.test.ts',
+  'agent/report/publish.test.ts',
   'coordinator/certificates/certificates-controller.test.ts',
-  'coordinator/cli/{process,install/install,completion/completion}.test.ts',
-  'coordinator/fleet/{fleet-controller,histories}.test.ts',
+  'coordinator/cli/{inject,process,program,install/install,completion/completion}.test.ts',
+  'coordinator/dashboard/live.test.ts',
+  'coordinator/fleet/{fleet-controller,histories,ours}.test.ts',
+  'coordinator/reports/intake.test.ts',
+  'coordinator/rules/rules-controller.test.ts',
+  'deploy/generate/hostile-fields.test.ts',
   'deploy/images/bundle.test.ts',
+  'shared/kube/reflector.test.ts',
   'test/policy/cases.test.ts',
-  'test/run/{ci,stages}.test.ts',
+  'test/{run,stack}/*.test.ts',
   'test/trace/corpus.test.ts',
   'test/walks/*.test.ts',
 ];
@@ -77,6 +83,8 @@ const HARNESS_TESTS = [
 const LOAD_TESTS = ['test/attacks/load/*.test.ts', 'test/integration/load/*.test.ts'];
 /** What the simulator does of it is proven elsewhere: `npm run suite device`. */
 const DEVICE_ALONE = ['test/contract/conformance/policies.test.ts'];
+/** What cargo fetches, cmake builds. */
+const LIBUCI = ['test/contract/night/libuci.test.ts'];
 /** They start nodes of their own, and need root. */
 const NODE_TESTS = ['test/integration/node*.test.ts'];
 
@@ -102,6 +110,8 @@ export default defineConfig({
           ),
         ),
       ),
+      // Random texts, with another seed each night: `npm run suite nightly libuci`.
+      withRandomCases(project('libuci', LIBUCI)),
       // On one device, or on its recordings: `npm run suite device`.
       inOneRow(
         project('device', [
@@ -113,7 +123,7 @@ export default defineConfig({
         inParallel(
           inOneWorker(
             project('contract', ['test/contract/**/*.test.ts'], {
-              exclude: DEVICE_ALONE,
+              exclude: [...DEVICE_ALONE, ...LIBUCI],
             }),
           ),
         ),

@@ -41,3 +41,24 @@ export const anyPackage: fc.Arbitrary<UciPackage> = fc.record({
   name: fc.constant('firewall'),
   sections: fc.uniqueArray(anySection, { selector: ({ name }) => name, maxLength: 8 }),
 });
+
+/** Pieces of which texts are made that are nearly UCI. */
+const pieces = fc.oneof(
+  fc.constantFrom('config', 'option', 'list', 'package', 'c', 'o', 'l', 'p', 'nonsense'),
+  fc.constantFrom(' ', '\t', '\n', '\n', '\r\n', ';', '#', '\\', '\\\n', "'", '"', "''", '=', '-'),
+  fc.constantFrom('rule', 'zone', 'name', 'a-b', 'a.b', 'x'),
+  storable,
+);
+const statements = fc
+  .array(
+    fc.tuple(fc.constantFrom('config', 'option', 'list'), fc.array(pieces, { maxLength: 4 })),
+    { maxLength: 8 },
+  )
+  .map((lines) => lines.map(([command, parts]) => `${command} ${parts.join(' ')}\n`).join(''));
+
+/** Texts that libuci reads, and texts that it nearly reads. */
+export const nearlyUci: fc.Arbitrary<string> = fc.oneof(
+  fc.array(pieces, { maxLength: 24 }).map((parts) => parts.join('')),
+  statements,
+  statements.map((text) => `config rule r\n${text}`),
+);

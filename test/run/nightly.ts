@@ -5,6 +5,7 @@
  *
  *   npm run suite nightly [PART…]
  */
+import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { ROWS_VARIABLE } from '../faults/choice.ts';
@@ -31,6 +32,16 @@ const NODE_PROJECTS = [{ name: 'node' }, { name: 'e2e-node*' }, { name: 'slow-e2
 export const PARTS: Readonly<Record<string, Part>> = {
   unit: one('unit', MANY),
   contract: one('contract', MANY),
+  libuci: {
+    projects: [{ name: 'libuci', env: MANY }],
+    stages: () => {
+      const missing = ['cargo', 'cmake'].filter((name) => spawnSync(name, ['--version']).error);
+      const because = `it needs ${missing.join(' and ')}`;
+      return missing.length > 0
+        ? [{ cannotRun: 'libuci', because }]
+        : [{ projects: [{ name: 'libuci', env: MANY }] }];
+    },
+  },
   integration: one('integration'),
   guides: one('guides'),
   load: one('load', { SDEWAN_FLIP_RULES: '1000' }),
