@@ -10,12 +10,12 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { Information } from '#shared/protocol/information.ts';
 import type { Drift, Report } from '#shared/protocol/report.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import { Rate } from '#shared/runtime/rate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { devicesIn } from './fleet/distances.ts';
 import { FleetOrders } from './fleet/orders.ts';
 import { standingOf, type Standing } from './fleet/standing.ts';
 import { knowledgeOf } from './cnf-status/knowledge.ts';
@@ -377,15 +377,6 @@ const unansweredIn = (forMs = 0): string[] =>
   forMs < UNANSWERED_MS
     ? []
     : [`the API server has answered no call for ${Math.round(forMs / 1_000)} s`];
-
-const devicesIn = (information: Information | undefined): ReadonlyMap<string, readonly string[]> =>
-  new Map(
-    (information?.interfaces ?? []).flatMap(({ device, addresses }) =>
-      device === undefined
-        ? []
-        : [[device, addresses.map((address) => address.split('/')[0] ?? '')] as const],
-    ),
-  );
 
 const isNewTrouble = (before: Target | undefined, { notReady, troubled, terminating }: Target) =>
   troubled && !terminating && notReady !== before?.notReady;

@@ -60,6 +60,13 @@ it('the same order again is none, and another peer is one', async () => {
   await expect.poll(() => readFile(join(folder, 'distance.json'), 'utf8')).toContain('10.0.0.3');
 });
 
+it('an order whose peers could not be read leaves those that there were', async () => {
+  const distance = await open();
+  distance.take(order(0, ['10.0.0.2']));
+  distance.take({ distance: 1, nextReportMs: 2_000 });
+  expect(distance.place()).toEqual({ distance: 1, peers: new Map([['net1', ['10.0.0.2']]]) });
+});
+
 it('an order has the own addresses of the pod, where the coordinator knows that it does', async () => {
   const distance = await open();
   distance.take({ ...order(0), own: [{ device: 'net1', addresses: ['fd00::1'] }] });

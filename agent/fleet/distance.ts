@@ -73,7 +73,7 @@ export const openDistance = async ({
   return {
     place: () => place,
     word: () => (inForce === undefined ? {} : { distance: inForce }),
-    take: ({ distance, peers, own }) => {
+    take: ({ distance, peers = kept.peers, own }) => {
       const order: Kept = { version: 1, distance, peers, ...(own && { own }) };
       if (JSON.stringify(order) === JSON.stringify(kept)) return;
       if (distance !== kept.distance) log.info({ distance }, 'this pod has another distance');
@@ -95,5 +95,5 @@ const placeOf = ({ distance, peers, own }: Kept): CnfPlace => ({
   ...(own && { own: byDevice(own) }),
 });
 
-const byDevice = (listed: Kept['peers']): CnfPlace['peers'] =>
+const byDevice = (listed: Kept['peers'] = []): CnfPlace['peers'] =>
   new Map(listed.map(({ device, addresses }) => [device, addresses]));

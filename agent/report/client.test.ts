@@ -4,11 +4,10 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { REPORT_VERSION, type Report } from '#shared/protocol/report.ts';
+import { MAX_ANSWER_BYTES, REPORT_VERSION, type Report } from '#shared/protocol/report.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createReportClient, type ReportClient } from './client.ts';
 
-const MOST = 65_536;
 const report: Report = {
   version: REPORT_VERSION,
   bootId: 'boot-0001',
@@ -66,11 +65,11 @@ const post = () => client.post(report, new AbortController().signal);
 const answerOf = (bytes: number): string =>
   JSON.stringify({ epoch: 'e', version: REPORT_VERSION }).padEnd(bytes);
 
-it('an answer has 64 KiB at most', async () => {
-  answer = answerOf(MOST);
+it('an answer has 128 KiB at most', async () => {
+  answer = answerOf(MAX_ANSWER_BYTES);
   await expect(post()).resolves.toMatchObject({ epoch: 'e' });
-  answer = answerOf(MOST + 1);
-  await expect(post()).rejects.toThrow('65536');
+  answer = answerOf(MAX_ANSWER_BYTES + 1);
+  await expect(post()).rejects.toThrow(String(MAX_ANSWER_BYTES));
 });
 
 it('an answer of another version of the protocol is named', async () => {

@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { API_SERVER_PATH, apiServerAnswerSchema } from '#shared/protocol/api-server.ts';
 import {
+  MAX_ANSWER_BYTES,
   OTHERS_HEADER,
   reportAnswerSchema,
   type Report,
@@ -60,7 +61,6 @@ export type ReportClient = {
 const TIMEOUT_MS = 10_000;
 /** The agent may be cut off: nothing is undone meanwhile. */
 const ASK_TIMEOUT_MS = 2_000;
-const MAX_ANSWER_BYTES = 65_536;
 const HTTP_UNAUTHORIZED = 401;
 /** A connection whose answer takes longer is not used again: until then the next report of a CNFDeployment's pod is due. */
 const SLOW_MS = 2_000;

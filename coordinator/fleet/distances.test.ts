@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
+import type { Information } from '#shared/protocol/information.ts';
+import {
+  MAX_ANSWER_BYTES,
+  MAX_FLEET_PODS,
+  REPORT_VERSION,
+  reportAnswerSchema,
+} from '#shared/protocol/report.ts';
 import {
   deletionCostOf,
+  devicesIn,
   distancesOf,
   fleetOrders,
   isConfirmed,
@@ -155,11 +163,17 @@ it('a scale-down takes the lightest first, and among equals the farthest', () =>
   expect(deletionCostOf(fleetPod('old-2', { weight: 3 }), distances)).toBe(28);
 });
 
-it('an order names the distance, and the addresses of all other pods by device', () => {
+it('an order names the distance, and the addresses of all other pods on devices that the pod has', () => {
   const addresses = new Map([
     ['old-1', new Map([['net1', ['10.0.0.1']]])],
     ['old-2', new Map([['net1', ['10.0.0.2', 'fd00::2']]])],
-    ['new-1', new Map([['net2', ['10.1.0.3']]])],
+    [
+      'new-1',
+      new Map([
+        ['net1', []],
+        ['net2', ['10.1.0.3']],
+      ]),
+    ],
   ]);
   const pods = [...addresses.keys()].map((name) => fleetPod(name));
   const orders = fleetOrders(pods, at({ 'old-1': 0, 'old-2': 1 }), {
@@ -169,14 +183,93 @@ it('an order names the distance, and the addresses of all other pods by device',
   expect(orders.get('old-1')).toEqual({
     distance: 0,
     nextReportMs: 2_000,
-    peers: [
-      { device: 'net1', addresses: ['10.0.0.2', 'fd00::2'] },
-      { device: 'net2', addresses: ['10.1.0.3'] },
-    ],
+    peers: [{ device: 'net1', addresses: ['10.0.0.2', 'fd00::2'] }],
     own: [{ device: 'net1', addresses: ['10.0.0.1'] }],
   });
   expect(orders.get('new-1')).toMatchObject({
     distance: 3,
     peers: [{ device: 'net1', addresses: ['10.0.0.1', '10.0.0.2', 'fd00::2'] }],
   });
+});
+
+describe('what is told of the addresses of a pod', () => {
+  const on = (device: string | undefined, ...addresses: string[]) => ({
+    name: 'lan',
+    up: true,
+    ...(device !== undefined && { device }),
+    addresses,
+  });
+
+  it('is those of all interfaces of a device, and no text that is no address', () => {
+    const interfaces = [
+      on('net1', '10.0.0.1/24', 'fd00::1/64'),
+      on('net1', '10.0.0.1/32', '10.9.0.1/24', 'a text'),
+      on(undefined, '10.0.0.2/24'),
+    ];
+    expect(devicesIn({ interfaces })).toEqual(
+      new Map([['net1', ['10.0.0.1', 'fd00::1', '10.9.0.1']]]),
+    );
+    expect(devicesIn(undefined)).toEqual(new Map());
+  });
+
+  /** As many as information can have; the first one is that of a tenant, the last ones of a hostile OpenWRT. */
+  const hostile = (pod: number): Pick<Information, 'interfaces'> => ({
+    interfaces: Array.from({ length: 64 }, (_, at) =>
+      on(
+        `${pod < 8 ? '\u0001' : 'x'}${at}`.padEnd(64, pod < 8 ? '\u0001' : 'y'),
+        ...Array.from(
+          { length: 16 },
+          (_one, one) => `fd00:1111:2222:3333:4444:${pod + 4_096}:${at + 4_096}:${one + 4_096}/128`,
+        ),
+      ),
+    ),
+  });
+  it.each<[string, (pod: number) => Pick<Information, 'interfaces'>]>([
+    ['hostile OpenWRTs', hostile],
+    [
+      'eight pods with three addresses each',
+      () => ({ interfaces: [on('net1', '10.0.0.1/24', 'fd00::1/64', 'fe80::1/64')] }),
+    ],
+    [
+      'many interfaces on one device',
+      (pod) => ({
+        interfaces: hostile(pod).interfaces.map(({ addresses }) => on('net1', ...addresses)),
+      }),
+    ],
+  ])('fits into the answer to each, whatever they report: %s', (_, informationOf) => {
+    const reported = Array.from({ length: MAX_FLEET_PODS }, (__, pod) =>
+      devicesIn(informationOf(pod)),
+    );
+    const pods = reported.map((__, pod) => fleetPod(`p-${pod}`));
+    const orders = fleetOrders(pods, at({ 'p-0': 0 }), {
+      nextReportMs: 2_000,
+      addressesOf: (name) => reported[Number(name.slice(2))] ?? new Map(),
+    });
+    for (const fleet of orders.values()) {
+      const answer = { epoch: 'e'.repeat(64), version: REPORT_VERSION, leaseTransitions: 1, fleet };
+      expect(reportAnswerSchema.parse(answer)).toEqual(answer);
+      expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(MAX_ANSWER_BYTES);
+      expect(fleet.peers?.[0]?.addresses.length).toBeGreaterThan(MAX_FLEET_PODS - 2);
+    }
+  });
+});
+
+it.each<[string, object]>([
+  [
+    'peers',
+    { peers: [{ device: 'net1', addresses: Array.from({ length: 300 }, () => '10.0.0.1') }] },
+  ],
+  [
+    'addresses of its own',
+    { own: Array.from({ length: 65 }, () => ({ device: 'net1', addresses: [] })) },
+  ],
+])('an answer with too many %s is used without them', (_, part) => {
+  const fleet = { distance: 1, nextReportMs: 2_000, ...part };
+  const answer = { epoch: 'e', version: REPORT_VERSION };
+  expect(reportAnswerSchema.parse({ ...answer, fleet })).toMatchObject({
+    ...answer,
+    fleet: { distance: 1 },
+  });
+  const wrong = { ...fleet, distance: 99 };
+  expect(reportAnswerSchema.parse({ ...answer, fleet: wrong })).toEqual(answer);
 });

@@ -2,7 +2,16 @@
  * How near each pod of a CNFDeployment is to the traffic: 0, 1 and 2 in the set that leads, 3 and more in the others. Pure: one write of the
  * status gives all of them, so there is never more than one at 0.
  */
-import { MAX_DISTANCE, UNORDERED_DISTANCE, type FleetOrder } from '#shared/protocol/report.ts';
+import { isIP } from 'node:net';
+import type { Information } from '#shared/protocol/information.ts';
+import {
+  MAX_ADDRESSES_OF_DEVICE,
+  MAX_ADDRESSES_OF_POD,
+  MAX_DEVICES,
+  MAX_DISTANCE,
+  UNORDERED_DISTANCE,
+  type FleetOrder,
+} from '#shared/protocol/report.ts';
 import type { FleetPod } from './pod.ts';
 
 export type Placed = {
@@ -119,13 +128,41 @@ export const fleetOrders = (
   new Map(
     pods.map(({ name }) => {
       const others = pods.filter((pod) => pod.name !== name).map((pod) => addressesOf(pod.name));
-      const [peers, own] = [byDevice(others), byDevice([addressesOf(name)])];
+      const devices = [...addressesOf(name).keys()].toSorted();
+      // What another has on a device that this pod does not have, no rule of this pod asks for.
+      const peers = listed(devices, others).filter(({ addresses }) => addresses.length > 0);
+      const own = listed(devices, [addressesOf(name)]);
       return [name, { distance: toldOf(of, name), nextReportMs, peers, own }];
     }),
   );
 
-const byDevice = (known: readonly ReadonlyMap<string, readonly string[]>[]): FleetOrder['peers'] =>
-  [...new Set(known.flatMap((each) => [...each.keys()]))].toSorted().map((device) => ({
+const listed = (
+  devices: readonly string[],
+  known: readonly ReadonlyMap<string, readonly string[]>[],
+): NonNullable<FleetOrder['peers']> =>
+  devices.map((device) => ({
     device,
     addresses: known.flatMap((each) => each.get(device) ?? []).toSorted(),
   }));
+
+/** Device -> addresses, as the agent of a pod has reported them, and no more than is told to the others: whoever administers one OpenWRT must not fill their answers. */
+export const devicesIn = (
+  information: Pick<Information, 'interfaces'> | undefined,
+): ReadonlyMap<string, readonly string[]> => {
+  const placed = (information?.interfaces ?? []).flatMap(({ device, addresses }) =>
+    device === undefined ? [] : [{ device, addresses }],
+  );
+  const byDevice = [...Map.groupBy(placed, ({ device }) => device)].slice(0, MAX_DEVICES);
+  let room = MAX_ADDRESSES_OF_POD;
+  return new Map(
+    byDevice.map(([device, interfaces]) => {
+      const all = interfaces.flatMap(({ addresses }) => addresses.map(withoutPrefix));
+      const addresses = [...new Set(all.filter((address) => isIP(address) !== 0))];
+      const told = addresses.slice(0, Math.min(room, MAX_ADDRESSES_OF_DEVICE));
+      room -= told.length;
+      return [device, told];
+    }),
+  );
+};
+
+const withoutPrefix = (address: string): string => address.split('/')[0] ?? '';

@@ -53,9 +53,12 @@ it('rules that somebody has to change something for are counted by reason', () =
     ['Stalled', 'True', 'InvalidSpec', 0],
   );
   const waiting = statusWith(['Ready', 'False', 'WaitingForReference', 0]);
-  const rules = [stalled, stalled, waiting, undefined].map((status) => rule({ status }));
+  const madeUp = (reason: string): RuleStatus => statusWith(['Stalled', 'True', reason, 0]);
+  const statuses = [stalled, stalled, waiting, undefined, madeUp('One'), madeUp('Another')];
+  const rules = statuses.map((status) => rule({ status }));
   expect(stalledRules(rulesWith(...rules))).toEqual([
     [{ namespace: 'edge', purpose: 'cnf-1', reason: 'InvalidSpec' }, 2],
+    [{ namespace: 'edge', purpose: 'cnf-1', reason: 'Other' }, 2],
   ]);
 });
 

@@ -1,5 +1,6 @@
 /** Counts for metrics, taken when somebody scrapes them. */
 import type { CnfLabels } from './cnf-counts.ts';
+import { isKnownReason } from '#shared/protocol/reasons.ts';
 import type { Condition, ConditionType } from '#shared/protocol/status.ts';
 import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
 import type { Reports } from '../reports/reports.ts';
@@ -38,8 +39,10 @@ export type StallLabels = CnfLabels & { reason: string };
 export const stalledRules = (rules: KnownRules): (readonly [StallLabels, number])[] => {
   const counts = new Map<string, [StallLabels, number]>();
   for (const { namespace, purpose = '', status } of rulesOf(rules)) {
-    const reason = conditionOf(status, 'Stalled')?.reason;
-    if (reason === undefined) continue;
+    const said = conditionOf(status, 'Stalled')?.reason;
+    if (said === undefined) continue;
+    // Each label is a series of its own for as long as anybody keeps it.
+    const reason = isKnownReason(said) ? said : 'Other';
     const key = JSON.stringify([namespace, purpose, reason]);
     const counted = counts.get(key) ?? [{ namespace, purpose, reason }, 0];
     counted[1] += 1;

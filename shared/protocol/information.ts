@@ -3,11 +3,13 @@
  * counters and times, so that it changes only when something happens. Never holds a secret.
  */
 import * as z from 'zod';
+import { plainText } from '../runtime/plain-text.ts';
 
 /** As JSON. A few kilobytes for a site with some interfaces and tunnels. */
 export const MAX_INFORMATION_BYTES = 16_384;
 
-const name = (max: number) => z.string().max(max);
+/** OpenWRT's administrator chooses it. */
+const name = (max: number) => z.string().max(max).overwrite(plainText);
 
 export const interfaceSchema = z.object({
   name: name(64).describe('As OpenWRT calls it.'),

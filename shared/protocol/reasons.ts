@@ -39,7 +39,8 @@ export const reasons = {
     'the agent does not reach the API server with the rule, so it is left out until it changes; pods keep in force what they had before',
   NotInForce:
     'OpenWRT has the rule in its configuration, and its kernel lacks a part of it, or the agent cannot tell whether it does',
-  TooLarge: 'the policy is larger than is carried; what was in force of it before stays',
+  TooLarge:
+    'the policy is larger than is carried; what was in force of it before stays, or it only isolates its pods',
   SubnetUnknown:
     'no subnet of a network of the CNF is known, so no address of pods in it counts; what was in force of the policy before stays',
   UnsupportedByDriver: 'this OpenWRT or its API does not support what the rule asks for',
@@ -73,6 +74,9 @@ export type ConditionReason = keyof typeof conditionReasons;
 const sentences: ReadonlyMap<string, string> = new Map(
   Object.entries({ ...reasons, ...conditionReasons }),
 );
+
+/** An agent that is not ours may have any other. */
+export const isKnownReason = (reason: string): boolean => sentences.has(reason);
 
 /** The message where there is nothing special to say. An agent of a later version may have a reason that is not known here. */
 export const sentenceOf = (reason: Reason | ConditionReason | (string & {})): string =>

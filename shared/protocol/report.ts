@@ -7,6 +7,7 @@
  * Report and answer bear the version of the protocol, and neither side takes one of another: there is only this one yet (docs/upgrading.md).
  */
 import * as z from 'zod';
+import { plainText } from '../runtime/plain-text.ts';
 import { informationSchema } from './information.ts';
 
 /**
@@ -22,6 +23,9 @@ export const MAX_MESSAGE_LENGTH = 1_024;
 export const ruleStates = ['Applied', 'Pending', 'Failed', 'Removed'] as const;
 export type RuleState = (typeof ruleStates)[number];
 
+/** What an agent, or an OpenWRT by it, says for people: statuses, Events and terminals show it. */
+const words = (max: number) => z.string().max(max).overwrite(plainText);
+
 export const ruleReportSchema = z.object({
   kind: z.string().min(1).max(63),
   name: z.string().min(1).max(253),
@@ -30,9 +34,9 @@ export const ruleReportSchema = z.object({
   /** `revisionOf` of what the agent has seen; for `Applied`, of what OpenWRT holds. */
   revision: z.string().min(1).max(64),
   state: z.enum(ruleStates),
-  /** CamelCase, one of `reasons.ts`. */
-  reason: z.string().min(1).max(64),
-  message: z.string().max(MAX_MESSAGE_LENGTH),
+  /** One of `reasons.ts`; an agent that is not ours may say any such word. */
+  reason: z.string().regex(/^[A-Z][A-Za-z0-9]{0,63}$/),
+  message: words(MAX_MESSAGE_LENGTH),
   /**
    * Of one that is not `Applied`: the generation that OpenWRT has in force, read back. The rule's own one where only an
    * annotation has changed since. Absent: none of it.
@@ -43,8 +47,8 @@ export type RuleReport = z.infer<typeof ruleReportSchema>;
 
 export const openwrtStateSchema = z.object({
   reachable: z.boolean(),
-  driver: z.string().max(32),
-  message: z.string().max(MAX_MESSAGE_LENGTH),
+  driver: words(32),
+  message: words(MAX_MESSAGE_LENGTH),
   /** How often a difference was found that no CR change explains, and repaired, since the agent started. */
   driftRepairs: z.int().min(0),
 });
@@ -68,8 +72,8 @@ export type ReportClock = z.infer<typeof reportClockSchema>;
 
 /** A section that somebody else had changed or removed, and that the agent has put back. */
 export const driftSchema = z.object({
-  package: z.string().max(64),
-  section: z.string().max(128),
+  package: words(64),
+  section: words(128),
   /** Of the rule that it was made for; absent: nobody knows. */
   uid: z.string().max(64).optional(),
   /** OpenWRT has come back without any of the package's sections that were ours; `section` is `*`. */
@@ -125,7 +129,7 @@ export const reportSchema = z.object({
   purpose: z.string().min(1).max(63),
   openwrt: openwrtStateSchema,
   /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept, and nothing is known of changes. */
-  unwatchedKinds: z.array(z.string().max(63)).max(64),
+  unwatchedKinds: z.array(words(63)).max(64),
   /** On any report, when the coordinator does not have it yet; what was reported before holds otherwise. */
   information: informationSchema.optional(),
   /**
@@ -138,11 +142,11 @@ export const reportSchema = z.object({
     .optional(),
   clock: reportClockSchema,
   /** Why what is reported of OpenWRT may not hold any more, so that nothing may become true by it; '' when it does. */
-  doubt: z.string().max(MAX_MESSAGE_LENGTH),
+  doubt: words(MAX_MESSAGE_LENGTH),
   /** On the first page. */
   drifts: z.array(driftSchema).max(MAX_DRIFTS).optional(),
   /** On any report: why the agent cannot write its state folder, so that it changes nothing on OpenWRT. Absent: it can. */
-  stateFolder: z.string().max(MAX_MESSAGE_LENGTH).optional(),
+  stateFolder: words(MAX_MESSAGE_LENGTH).optional(),
   /** On any report. */
   fleet: distanceWordSchema,
   /** Only to a coordinator that wants them. */
@@ -151,21 +155,39 @@ export const reportSchema = z.object({
 });
 export type Report = z.infer<typeof reportSchema>;
 
-const deviceAddresses = z
-  .array(z.object({ device: z.string().max(64), addresses: z.array(z.string().max(64)).max(16) }))
-  .max(64);
+/** Of one pod, in an answer to another. */
+export const MAX_DEVICES = 64;
+export const MAX_ADDRESSES_OF_DEVICE = 16;
+export const MAX_ADDRESSES_OF_POD = 64;
+/** Of all sets of a CNFDeployment that there can be at once. */
+export const MAX_FLEET_PODS = 16;
+
+const addressesOf = (pods: number) =>
+  z
+    .array(
+      z.object({
+        device: z.string().max(64),
+        addresses: z.array(z.string().max(64)).max(pods * MAX_ADDRESSES_OF_DEVICE),
+      }),
+    )
+    .max(MAX_DEVICES);
+/** What is wrong of either is left out: an agent takes the rest of the answer all the same, and what it had stays. */
+const peersSchema = addressesOf(MAX_FLEET_PODS).optional().catch(undefined);
+const ownSchema = addressesOf(1).optional().catch(undefined);
 
 /** What a pod of a CNFDeployment is told. */
 export const fleetOrderSchema = z.object({
   distance: z.int().min(0).max(MAX_DISTANCE),
   /** After how long the next report is due. */
   nextReportMs: z.int().min(100).max(60_000),
-  /** Addresses that the other pods of the CNF have on their devices of these names. */
-  peers: deviceAddresses,
+  /** Addresses that the other pods of the CNF have on their devices of these names, which the pod has as well. */
+  peers: peersSchema,
   /** Those of the pod itself. Absent: none is known. */
-  own: deviceAddresses.optional(),
+  own: ownSchema,
 });
 export type FleetOrder = z.infer<typeof fleetOrderSchema>;
+/** What an agent reads of one: all that the bounds above let a coordinator say. */
+export const MAX_ANSWER_BYTES = 131_072;
 /** Of `nextReportMs`: an agent reports earlier than due, since who waits for it counts from the due time. */
 export const REPORTED_AFTER = 0.875;
 
@@ -183,6 +205,6 @@ export const reportAnswerSchema = z.object({
   /** Of the coordinator that leads: the number of its term. Only the instructions of the highest one seen count. */
   leaseTransitions: z.int().min(0).optional(),
   /** Of the coordinator that leads. */
-  fleet: fleetOrderSchema.optional(),
+  fleet: fleetOrderSchema.optional().catch(undefined),
 });
 export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

@@ -9,15 +9,13 @@ import { MESSAGE_COLUMN } from './columns.ts';
 import { celRule } from './schema.ts';
 import { defineKind } from './kind.ts';
 import type { Resource } from './resource.ts';
-import { MAX_DISTANCE } from '../protocol/report.ts';
+import { MAX_DISTANCE, MAX_FLEET_PODS } from '../protocol/report.ts';
 import { own } from '../runtime/own.ts';
 
 const MAX_REPLICAS = 4;
 const MAX_BAKE_SECONDS = 3_600;
 const MAX_LABELS = 32;
 const MAX_GATES = 16;
-/** Of all sets that there can be at once. */
-const MAX_PODS = 4 * MAX_REPLICAS;
 /** Of what is listed in the status; the others are counted in words. */
 export const MAX_WAITS = 8;
 
@@ -53,7 +51,7 @@ const templateSchema = z
 export type FleetTemplate = z.infer<typeof templateSchema>;
 
 /** Each write of the Deployment carries all of it, and the API server takes twenty times as much. */
-const MAX_TEMPLATE_BYTES = 65_536;
+export const MAX_TEMPLATE_BYTES = 65_536;
 
 /** What is wrong with a template that is too large to be rolled out; undefined: nothing. */
 export const tooLarge = (template: unknown): string | undefined => {
@@ -184,7 +182,7 @@ const statusSchema = z.object({
         confirmed: z.boolean().describe('Its agent has it in force..'),
       }),
     )
-    .max(MAX_PODS)
+    .max(MAX_FLEET_PODS)
     .optional()
     .describe(
       'How near each pod is to the traffic: 0 has it, 1 and 2 stand by, 3 and more are those of another set.',
