@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
+import { MAX_TAKEN, MAX_TAKEN_OF_NAMESPACE } from '#shared/policy/bounds.ts';
 import { wholeFile, type PolicyTable } from '#shared/policy/table.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
@@ -262,16 +263,69 @@ describe('what is asked for', () => {
     expect(kernel.loads).toEqual(['whole']);
   });
 
-  it('is left out while its groups have not come', async () => {
-    groups = [slice(PODS, '10.0.0.1')];
+  it('is left out while it is not known who its pods are', async () => {
+    groups = [slice(CLIENTS, '10.0.0.9')];
     start();
     await pass();
     expect(kernel.loads).toEqual([]);
     expect(states()).toEqual({ web: 'Pending: Applying' });
-    groups = [...groups, slice(CLIENTS)];
+  });
+
+  it('isolates its pods while another of its groups has not come, and is not said to be applied', async () => {
+    groups = [slice(PODS, '10.0.0.1')];
+    start();
+    await pass();
+    expect(kernel.loads).toEqual(['whole']);
+    expect(kernel.table?.sets.get('isolated_in_4')?.members).toEqual(['10.0.0.1']);
+    expect(kernel.table?.sets.get(`g_${CLIENTS}_4`)?.members).toEqual([]);
+    expect(states()).toEqual({ web: 'Pending: Applying' });
+    groups = [...groups, slice(CLIENTS, '10.0.0.9')];
     keeper.mark();
     await pass();
+    expect(kernel.table?.sets.get(`g_${CLIENTS}_4`)?.members).toEqual(['10.0.0.9']);
     expect(states()).toEqual({ web: 'Applied' });
+  });
+
+  it('is all known where it lists a group as empty, until there is an object of that', async () => {
+    groups = [slice(PODS, '10.0.0.1')];
+    const [web] = enforcements;
+    if (web) enforcements = [{ ...web, spec: { ...web.spec, empty: [CLIENTS] } }];
+    start();
+    await pass();
+    expect(states()).toEqual({ web: 'Applied' });
+    groups = [...groups, slice(CLIENTS, '10.0.0.9')];
+    keeper.mark();
+    await pass();
+    expect(kernel.table?.sets.get(`g_${CLIENTS}_4`)?.members).toEqual(['10.0.0.9']);
+    groups = [slice(PODS, '10.0.0.1')];
+    keeper.mark();
+    await pass();
+    expect(kernel.table?.sets.get(`g_${CLIENTS}_4`)?.members).toEqual(['10.0.0.9']);
+  });
+
+  it('is taken up to a bound, namespace by namespace in turn; what is beyond isolates its pods alone', async () => {
+    const LINES = 1_000;
+    const large = (name: string, namespace: string): PolicyEnforcement => {
+      const one = enforcement(name);
+      const lines = Array.from({ length: LINES }, (_, at) => ({
+        direction: 'ingress' as const,
+        cidr: `10.${at >> 8}.${at & 255}.0/24`,
+      }));
+      return { ...one, spec: { ...one.spec, policy: { ...one.spec.policy, namespace }, lines } };
+    };
+    const greedy = Array.from({ length: 200 }, (_, at) => large(`greedy-${1_000 + at}`, 'greedy'));
+    enforcements = [...greedy, large('web', 'shop')];
+    start();
+    await pass();
+    const said = Object.values(states());
+    expect(states()['web']).toBe('Applied');
+    const taken = said.filter((one) => one === 'Applied').length;
+    expect(taken).toBe(Math.floor((MAX_TAKEN_OF_NAMESPACE - 1) / LINES) + 1);
+    expect(said.filter((one) => one === 'Failed: TooLarge')).toHaveLength(201 - taken);
+    expect(kernel.table?.chains.split('accept').length).toBeLessThan(MAX_TAKEN);
+    expect(kernel.table?.chains).toContain('in_uid_greedy_1199');
+    const [report] = keeper.reports({ reading: 'holds', problem: '' }).slice(199);
+    expect(report?.message).toContain(`${MAX_TAKEN_OF_NAMESPACE} of a namespace`);
   });
 
   it('stays as it was while the groups of its new version have not come', async () => {

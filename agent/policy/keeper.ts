@@ -279,24 +279,27 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
     return known?.revision === revisionOf(object) ? known.message : undefined;
   };
 
+  const pending = (reason: 'Applying' | 'Removing'): Outcome =>
+    paused() ? ['Pending', 'Paused', ''] : ['Pending', reason, problem];
+
   const removalOf = (uid: string): Outcome => {
     const isGone = held !== undefined && !held.entries.has(uid);
     // A table that this OpenWRT cannot have, it does not have.
     if (isGone || unsupported !== undefined) return ['Removed', 'Removed', ''];
-    return paused() ? ['Pending', 'Paused', ''] : ['Pending', 'Removing', problem];
+    return pending('Removing');
   };
 
   const outcomeOf = (object: PolicyEnforcement): Outcome => {
     const { deletionTimestamp, uid } = object.metadata;
     if (deletionTimestamp !== undefined) return removalOf(uid);
     if (unsupported !== undefined) return ['Failed', 'UnsupportedByDriver', unsupported];
-    const { refused: notCarried } = object.spec;
+    const notCarried = object.spec.refused ?? wanted.tooMany.get(uid);
     if (notCarried) return ['Failed', notCarried.reason, notCarried.message];
     const inForce = (held?.entries ?? inBoth).get(uid);
     if (inForce?.revision === revisionOf(object)) return ['Applied', 'Applied', ''];
     const words = wordsAbout(object) ?? refused?.message;
     if (words !== undefined) return ['Failed', 'RefusedByOpenwrt', words];
-    return paused() ? ['Pending', 'Paused', ''] : ['Pending', 'Applying', problem];
+    return pending('Applying');
   };
 
   return {

@@ -1,9 +1,10 @@
 /**
- * What the kernel should hold: PolicyEnforcements and AddressGroups → one table. An enforcement whose groups have not all come yet stays as it
- * was, or is left out: with an empty group in their place it would forbid, or let through, what nobody has asked for. A group that an
- * enforcement needs and that is gone stays as it was, too: the coordinator removes no group before what needs it. Pure.
+ * What the kernel should hold: PolicyEnforcements and AddressGroups → one table. An enforcement of whose groups one is not known yet stays as it
+ * was, or isolates its pods and lets pass what is known. A group that an enforcement needs and that is gone stays as it was, too: the coordinator
+ * removes no group before what needs it. Of what is beyond the bounds only whom it isolates is taken. Pure.
  */
 import { revisionOf } from '#shared/compile/revision.ts';
+import { MAX_TAKEN, MAX_TAKEN_OF_NAMESPACE } from '#shared/policy/bounds.ts';
 import type { Enforcement } from '#shared/policy/enforcement.ts';
 import {
   isSameList,
@@ -13,11 +14,14 @@ import {
 } from '#shared/policy/table.ts';
 import { enforcementOf } from '#shared/resources/enforcement-lines.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
-import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import type { PolicyEnforcement, Refusal } from '#shared/resources/policy-enforcement.ts';
+import { inTurns } from '#shared/runtime/in-turns.ts';
 import { oncePerObject } from '#shared/runtime/memo.ts';
 
 /** One enforcement as it is in a table. */
 export type Entry = TableEntry & { uid: string; revision: string };
+/** Of an entry that is not all that its object asks for. */
+const NO_REVISION = '';
 
 export type Wanted = {
   /** Undefined: none is to be there. */
@@ -26,12 +30,15 @@ export type Wanted = {
   entries: ReadonlyMap<string, Entry>;
   /** Members of the groups that these are about, or were when they were last taken, by id. */
   groups: ReadonlyMap<string, readonly string[]>;
+  /** Those of which only the isolation is taken, since all of them are too many. By uid. */
+  tooMany: ReadonlyMap<string, Refusal>;
 };
 
 export const NOTHING_WANTED: Wanted = {
   table: undefined,
   entries: new Map(),
   groups: new Map(),
+  tooMany: new Map(),
 };
 
 /** What the kernel has taken: each entry as it last had it, by uid, and whether it is known that it does not take one. */
@@ -49,29 +56,92 @@ export const wantedTable = (
   before: Pick<Wanted, 'entries' | 'groups'>,
   { good, isRefused }: Taken = NOTHING_TAKEN,
 ): Wanted => {
-  const groups = new Map([...before.groups, ...groupsOf(slices, before.groups)]);
+  const carried = enforcements.filter(
+    // One that was never carried isolates nothing.
+    ({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec.isolates.length > 0,
+  );
+  const empty = carried.flatMap(({ spec }) => spec.empty ?? []).map((id) => [id, NOBODY] as const);
+  const groups = new Map([...empty, ...before.groups, ...groupsOf(slices, before.groups)]);
   const isComplete = ({ enforcement }: TableEntry): boolean =>
     groupIdsIn(enforcement).every((id) => groups.has(id));
+  const partlyKnown = (object: PolicyEnforcement): Entry[] => {
+    const entry = { ...entryOf(object), revision: NO_REVISION };
+    return groups.has(object.spec.pods) && !isComplete(entry) ? [entry] : [];
+  };
+  const isTaken = createAllowance(groups);
   const entries = new Map<string, Entry>();
+  const tooMany = new Map<string, Refusal>();
   const inUse = new Set<string>();
-  for (const object of enforcements) {
-    const { uid, deletionTimestamp } = object.metadata;
-    // One that was never carried isolates nothing.
-    if (deletionTimestamp !== undefined || object.spec.isolates.length === 0) continue;
+  for (const object of inTurns(carried.toSorted(byAge), ({ spec }) => spec.policy.namespace)) {
+    const { uid } = object.metadata;
     const last = good.get(uid);
-    const entry = [entryOf(object), before.entries.get(uid), last].find(
-      (one) => one && isComplete(one) && !isRefused(one),
+    const versions = [entryOf(object), before.entries.get(uid), last].filter((one) => !!one);
+    const found = [...versions.filter(isComplete), ...partlyKnown(object)].find(
+      (one) => !isRefused(one),
     );
+    const isWithin = found === undefined || isTaken(object.spec.policy.namespace, found);
+    if (!isWithin) tooMany.set(uid, TOO_MANY);
+    const entry = isWithin ? found : isolatingAlone(found);
     if (entry) entries.set(uid, entry);
-    for (const one of [entry, last])
-      for (const id of one ? groupIdsIn(one.enforcement) : []) inUse.add(id);
+    for (const one of [entry, last].filter((each) => !!each))
+      for (const id of groupIdsIn(one.enforcement)) inUse.add(id);
   }
   const table =
     entries.size === 0
       ? undefined
       : policyTable([...entries.values()], (id) => groups.get(id) ?? []);
-  return { table, entries, groups: new Map([...groups].filter(([id]) => inUse.has(id))) };
+  const kept = new Map([...groups].filter(([id]) => inUse.has(id)));
+  return { table, entries, groups: kept, tooMany };
 };
+
+const TOO_MANY: Refusal = {
+  reason: 'TooLarge',
+  message: `with the policies before it this one comes to more lines and addresses than the agent takes, ${MAX_TAKEN_OF_NAMESPACE} of a namespace and ${MAX_TAKEN} in all: it isolates its pods, and lets nothing pass`,
+};
+const NOBODY: readonly string[] = [];
+
+const byAge = (
+  { metadata: one }: PolicyEnforcement,
+  { metadata: other }: PolicyEnforcement,
+): number =>
+  one.creationTimestamp === other.creationTimestamp
+    ? Number(one.uid > other.uid) - 0.5
+    : Number(one.creationTimestamp > other.creationTimestamp) - 0.5;
+
+/** Whether there is room for all of an entry, which is then taken. A group counts once. */
+const createAllowance = (groups: ReadonlyMap<string, readonly string[]>) => {
+  const counted = new Set<string>();
+  const taken = new Map<string, number>();
+  let all = 0;
+  return (namespace: string, { enforcement }: TableEntry): boolean => {
+    const ids = new Set(groupIdsIn(enforcement)).difference(counted);
+    let weight = linesIn(enforcement);
+    for (const id of ids) weight += groups.get(id)?.length ?? 0;
+    const ofNamespace = (taken.get(namespace) ?? 0) + weight;
+    if (ofNamespace > MAX_TAKEN_OF_NAMESPACE || all + weight > MAX_TAKEN) return false;
+    for (const id of ids) counted.add(id);
+    taken.set(namespace, ofNamespace);
+    all += weight;
+    return true;
+  };
+};
+
+const linesIn = oncePerObject(({ ingress = [], egress = [] }: Enforcement): number =>
+  [...ingress, ...egress]
+    .map(({ peers: [peer] = [] }) => 1 + (peer && 'except' in peer ? peer.except.length : 0))
+    .reduce((sum, each) => sum + each, 0),
+);
+
+const isolatingAlone = (entry: Entry): Entry => ({
+  ...entry,
+  enforcement: isolationOf(entry.enforcement),
+  revision: NO_REVISION,
+});
+const isolationOf = oncePerObject(({ pods, ingress, egress }: Enforcement): Enforcement => ({
+  pods,
+  ...(ingress && { ingress: [] }),
+  ...(egress && { egress: [] }),
+}));
 
 /** By id; a group is known from its first slice on. The same list as before where it has the same members. */
 const groupsOf = (
@@ -100,10 +170,12 @@ const entryOf = oncePerObject((object: PolicyEnforcement): Entry => {
   };
 });
 
-const groupIdsIn = ({ pods, ingress = [], egress = [] }: Enforcement): string[] => [
-  pods,
-  ...[...ingress, ...egress].flatMap(({ peers = [], ports = [] }) => [
-    ...peers.flatMap((peer) => ('group' in peer ? [peer.group] : [])),
-    ...ports.flatMap(({ group }) => (group === undefined ? [] : [group])),
-  ]),
-];
+const groupIdsIn = oncePerObject(
+  ({ pods, ingress = [], egress = [] }: Enforcement): readonly string[] => [
+    pods,
+    ...[...ingress, ...egress].flatMap(({ peers = [], ports = [] }) => [
+      ...peers.flatMap((peer) => ('group' in peer ? [peer.group] : [])),
+      ...ports.flatMap(({ group }) => (group === undefined ? [] : [group])),
+    ]),
+  ],
+);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_GROUP_MEMBERS } from '#shared/policy/bounds.ts';
+import { MAX_GROUP_MEMBERS, MAX_SELECTORS } from '#shared/policy/bounds.ts';
 import { type PolicyPod } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import { compiledOf } from '../cli/policies/testing.ts';
 import { changesFor, type ObjectChange, type Present } from './changes.ts';
 import { askedOf, compiledAt, NOTHING_ASKED, type AskedPolicies } from './desired.ts';
 import { createLiveGroups } from './live-groups.ts';
@@ -56,8 +57,14 @@ const asked = (policies: Policy[], pods = [server, client], gateway = GATEWAY): 
 
 /** What is there when these changes have been made. */
 const after = (before: Present, changes: ReturnType<typeof changesFor>): Present => ({
-  groups: made(before.groups, [...changes.groups, ...changes.groupsGone]),
-  enforcements: made(before.enforcements, [...changes.enforcements, ...changes.enforcementsGone]),
+  groups: made(before.groups, [
+    ...changes.steps.flatMap(({ groups }) => groups),
+    ...changes.groupsGone,
+  ]),
+  enforcements: made(before.enforcements, [
+    ...changes.steps.flatMap(({ enforcement }) => (enforcement ? [enforcement] : [])),
+    ...changes.enforcementsGone,
+  ]),
 });
 const made = <T extends AddressGroup | PolicyEnforcement>(
   before: readonly T[],
@@ -79,6 +86,67 @@ const brought = (wanted: AskedPolicies, before = NOBODY): Present =>
   after(before, changesFor(PLACE, wanted, before));
 const membersIn = ({ groups }: Present): string[][] =>
   groups.map(({ spec }) => spec.members).sort((a, b) => a.join().localeCompare(b.join()));
+
+describe('a namespace with more selectors than are carried', () => {
+  const withPeers = (name: string, from: number, peers: number, app = 'server'): Policy => ({
+    ...policy(name),
+    spec: {
+      podSelector: { matchLabels: { role: app } },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: Array.from({ length: peers }, (_, at) => ({
+        from: [{ podSelector: { matchLabels: { role: `r${from + at}` } } }],
+      })),
+    },
+  });
+  const enforced = (policies: Policy[]) => {
+    const { enforcements } = asked(policies);
+    return (uid: string) => enforcements.get(uid);
+  };
+
+  it('has the policies that came first; a later one isolates its pods alone, and says why', () => {
+    const theirs = { ...withPeers('theirs', 5_000, 400), namespace: 'shop' };
+    const of = enforced([
+      withPeers('first', 0, MAX_SELECTORS - 1),
+      withPeers('more', 1_000, 1),
+      withPeers('same', 0, 10),
+      theirs,
+    ]);
+    expect(of('first')?.refused).toBeUndefined();
+    expect(of('more')).toMatchObject({
+      pods: of('first')?.pods,
+      isolates: ['ingress', 'egress'],
+      lines: [],
+      refused: {
+        reason: 'TooLarge',
+        message:
+          'the policies of namespace apps have 501 selectors with this one, and 500 are carried: it isolates its pods, and lets nothing pass',
+      },
+    });
+    expect([of('same')?.refused, of('theirs')?.refused]).toEqual([undefined, undefined]);
+  });
+
+  it('has all of its pods isolated where even the selector of a policy is one too many', () => {
+    const all = compiledOf({ namespace: 'apps', spec: { podSelector: {} } }).enforcement.pods;
+    const of = enforced([
+      withPeers('first', 0, MAX_SELECTORS - 1),
+      withPeers('more', 1_000, 1, 'another'),
+      withPeers('alike', 0, 10),
+    ]);
+    expect(of('alike')?.refused).toBeUndefined();
+    expect(of('more')).toMatchObject({ pods: all, isolates: ['ingress', 'egress'], lines: [] });
+    expect(of('more')?.refused?.message).toContain('it isolates all pods of the namespace');
+  });
+
+  it('costs others nothing: of 9,000 selectors no more than those are followed', () => {
+    const policies = Array.from({ length: 10 }, (_, at) => withPeers(`p-${at}`, at * 900, 900));
+    const compiled = compiledAt(GATEWAY, policies);
+    const groups = new Set(
+      [...compiled.values()].flatMap((one) => ('groups' in one ? [...one.groups.keys()] : [])),
+    );
+    expect(groups.size).toBeLessThanOrEqual(MAX_SELECTORS + 1);
+    expect(compiled.size).toBe(10);
+  });
+});
 
 describe('what is to be written', () => {
   it('is a group for each selector, and the policy', () => {
@@ -142,6 +210,41 @@ describe('what is to be written', () => {
     const never = brought(large);
     expect(never.enforcements).toMatchObject([{ spec: { refused, isolates: [], lines: [] } }]);
     expect(brought(asked([policy('web')]), present)).toEqual(before);
+  });
+
+  it('has no object for a group without addresses, which the policy lists, and then one for good', () => {
+    const present = brought(asked([policy('web')], [server]));
+    expect(membersIn(present)).toEqual([['10.0.0.1']]);
+    const [one] = present.enforcements;
+    expect(one?.spec.empty).toEqual([one?.spec.lines[0]?.group]);
+    const came = brought(asked([policy('web')]), present);
+    expect(membersIn(came)).toEqual([['10.0.0.1'], ['10.0.0.2']]);
+    expect(came.enforcements).toEqual(present.enforcements);
+    const left = brought(asked([policy('web')], [server]), came);
+    expect(membersIn(left)).toEqual([[], ['10.0.0.1']]);
+    expect(left.enforcements).toEqual(present.enforcements);
+  });
+
+  it('is a group again that somebody else has removed, although nobody is in it', () => {
+    const there = brought(asked([policy('web')]));
+    const removed = {
+      ...there,
+      groups: there.groups.filter(({ spec }) => spec.members[0] !== '10.0.0.2'),
+    };
+    const present = brought(asked([policy('web')], [server]), removed);
+    expect(membersIn(present)).toEqual([[], ['10.0.0.1']]);
+    expect(present.enforcements).toEqual(there.enforcements);
+  });
+
+  it('is policy by policy, each behind its own groups, and namespaces take turns', () => {
+    const theirs = (name: string): Policy => ({ ...policy(name), namespace: 'shop' });
+    const pods = [server, client, { ...server, uid: 's', namespace: 'shop' }];
+    const many = Array.from({ length: 9 }, (_, at) => policy(`many-${at}`, `r${at}`));
+    const { steps } = changesFor(PLACE, asked([...many, theirs('web')], pods), NOBODY);
+    const names = steps.map(({ enforcement }) => enforcement?.[0]?.metadata.name.split('.')[1]);
+    expect(names.slice(0, 3)).toEqual(['many-0', 'web', 'many-1']);
+    // Its own pods; nobody has the roles.
+    expect(steps.map(({ groups }) => groups.length)).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   });
 
   it('names two policies of long names, or of one name made anew, apart', () => {

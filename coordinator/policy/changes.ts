@@ -1,6 +1,6 @@
 /**
- * What has to be written so that the objects of one CNF say what it is to enforce, in the order in which it has to be: first the groups, then
- * what refers to them, then what nobody asks for. Pure.
+ * What has to be written so that the objects of one CNF say what it is to enforce, in the order in which it has to be: policy by policy, first
+ * its groups, then what refers to them, and at last what nobody asks for. Pure.
  */
 import type { Desired } from '#shared/kube/owned.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
@@ -9,6 +9,7 @@ import type {
   PolicyEnforcementSpec,
 } from '#shared/resources/policy-enforcement.ts';
 import type { AskedPolicies } from './desired.ts';
+import { inTurns } from '#shared/runtime/in-turns.ts';
 import { desiredEnforcement, desiredGroup, groupsOf, type PolicyPlace } from './objects.ts';
 import { slicesOf } from './slices.ts';
 
@@ -20,9 +21,15 @@ export type Present = {
   enforcements: readonly PolicyEnforcement[];
 };
 
-export type Changes = {
+/** A policy with the groups that it needs and no step before it has. */
+export type Step = {
   groups: readonly ObjectChange<AddressGroup>[];
-  enforcements: readonly ObjectChange<PolicyEnforcement>[];
+  enforcement: ObjectChange<PolicyEnforcement> | undefined;
+};
+
+export type Changes = {
+  /** In the order in which they are to be begun; namespaces take turns. */
+  steps: readonly Step[];
   enforcementsGone: readonly ObjectChange<PolicyEnforcement>[];
   groupsGone: readonly ObjectChange<AddressGroup>[];
 };
@@ -48,17 +55,36 @@ export const changesFor = (
     [...present.enforcements.map(({ spec }) => spec), ...wanted.values()].flatMap(groupsOf),
   );
   const slices = Map.groupBy(present.groups, ({ spec }) => spec.group);
-  const groups = [...asked.groups].flatMap(([group, members]) =>
-    inUse.has(group) && (about === 'all' || about.groups.has(group))
-      ? slicesFor(place, { group, members }, slices.get(group) ?? [])
-      : [],
+  const isEmpty = (id: string): boolean => asked.groups.get(id)?.length === 0 && !slices.has(id);
+  const listed = new Map(
+    [...wanted].map(([uid, spec]) => [uid, listedBy(spec, byPolicy.get(uid)?.spec, isEmpty)]),
   );
-  const written = new Set(groups.map(([desired]) => desired.metadata.name));
+  const unlisted = new Set(
+    [...wanted].flatMap(([uid, spec]) => groupsOf(spec).filter((id) => !listed.get(uid)?.has(id))),
+  );
+  const left = new Map([...asked.groups].filter(([group]) => inUse.has(group)));
+  const written = new Set<string>();
+  const take = (ids: Iterable<string>): Step['groups'] =>
+    [...ids].flatMap((group) => {
+      const members = left.get(group);
+      left.delete(group);
+      if (members === undefined || (about !== 'all' && !about.groups.has(group))) return [];
+      if (members.length === 0 && !slices.has(group) && !unlisted.has(group)) return [];
+      const changed = slicesFor(place, { group, members }, slices.get(group) ?? []);
+      for (const [{ metadata }] of changed) written.add(metadata.name);
+      return changed;
+    });
+  const due = [...wanted].filter(([uid, spec]) => isAbout(about, uid, spec));
+  const inOrder = inTurns(due, ([, { policy }]) => policy.namespace);
+  const steps = inOrder.map(([uid, spec]): Step => {
+    const empty = [...(listed.get(uid) ?? [])].toSorted();
+    const desired = desiredEnforcement(place, { ...spec, ...(empty.length > 0 && { empty }) });
+    return { groups: take(groupsOf(spec)), enforcement: [desired, byPolicy.get(uid)] };
+  });
+  // Of policies that are not carried any more.
+  const others: Step = { groups: take([...left.keys()]), enforcement: undefined };
   return {
-    groups,
-    enforcements: [...wanted]
-      .filter(([uid, spec]) => isAbout(about, uid, spec))
-      .map(([uid, spec]) => [desiredEnforcement(place, spec), byPolicy.get(uid)] as const),
+    steps: [...steps, others],
     enforcementsGone: present.enforcements
       .filter(
         ({ metadata, spec: { policy } }) =>
@@ -83,6 +109,20 @@ export const isAbout = (
   spec: Pick<PolicyEnforcementSpec, 'pods' | 'lines'>,
 ): boolean =>
   about === 'all' || about.policies.has(uid) || groupsOf(spec).some((id) => about.groups.has(id));
+
+/**
+ * Groups that a policy lists as empty, so that they need no object. Once there is one it stays, and counts instead: who comes and goes
+ * changes that alone. One that it is about without listing it has had an object, and is to have it again.
+ */
+const listedBy = (
+  spec: PolicyEnforcementSpec,
+  before: PolicyEnforcementSpec | undefined,
+  isEmpty: (id: string) => boolean,
+): ReadonlySet<string> => {
+  const known = new Set(before?.empty);
+  const had = new Set(before ? groupsOf(before) : []);
+  return new Set(groupsOf(spec).filter((id) => known.has(id) || (!had.has(id) && isEmpty(id))));
+};
 
 /** What cannot be carried stays as it last could, and says why. */
 const refusedOver = (

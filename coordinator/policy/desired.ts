@@ -1,14 +1,15 @@
 /** What one CNF is to enforce: the policies that hold there, the groups that they are about, and which of them cannot be carried. Pure. */
-import { MAX_GROUP_MEMBERS, tooLargeText } from '#shared/policy/bounds.ts';
-import { compilePolicy } from '#shared/policy/enforcement.ts';
+import { MAX_GROUP_MEMBERS, MAX_SELECTORS, tooLargeText } from '#shared/policy/bounds.ts';
+import { compilePolicy, type Enforcement } from '#shared/policy/enforcement.ts';
 import type { Group } from '#shared/policy/groups.ts';
+import type { Policy } from '#shared/policy/network-policy.ts';
 import { CLUSTER_SCOPE, placeName, type Scope } from '#shared/policy/networks.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcementSpec, Refusal } from '#shared/resources/policy-enforcement.ts';
 import { scopeOf, type Gateway } from './places.ts';
 import type { AnyPolicy } from './watched.ts';
 
-/** A policy at one CNF: what of it is written, and the groups that it is about. */
+/** A policy at one CNF: what of it is written, which may be no more than whom it isolates, and the groups that it is about. */
 export type Compiled =
   | { spec: PolicyEnforcementSpec; groups: ReadonlyMap<string, Group>; scope: Scope }
   /** What would be written of it if nothing ever was. */
@@ -29,19 +30,27 @@ export const NOTHING_ASKED: AskedPolicies = {
   refused: new Map(),
 };
 
-/** By uid; those that do not hold there are left out. */
+/** By uid; those that do not hold there are left out. Those that come first have the selectors of their namespace first. */
 export const compiledAt = (
   gateway: Gateway,
   policies: readonly AnyPolicy[],
-): ReadonlyMap<string, Compiled> =>
-  new Map(
+): ReadonlyMap<string, Compiled> => {
+  const selectors = new Map<string, Set<string>>();
+  return new Map(
     policies.flatMap((policy) => {
-      const compiled = compiledOne(gateway, policy);
+      const used = selectors.getOrInsertComputed(policy.namespace, () => new Set());
+      const compiled = compiledOne(gateway, policy, used);
       return compiled ? [[policy.uid, compiled] as const] : [];
     }),
   );
+};
 
-const compiledOne = (gateway: Gateway, policy: AnyPolicy): Compiled | undefined => {
+/** `used`: ids of the groups that the policies of its namespace before it are about; its own are added. */
+const compiledOne = (
+  gateway: Gateway,
+  policy: AnyPolicy,
+  used: Set<string>,
+): Compiled | undefined => {
   const at = scopeOf(policy, gateway);
   if (at === undefined) return undefined;
   const refuse = (reason: Refusal['reason'], text: string): Compiled => {
@@ -54,12 +63,47 @@ const compiledOne = (gateway: Gateway, policy: AnyPolicy): Compiled | undefined 
   if ('invalid' in compiled)
     return refuse('InvalidSpec', `${compiled.invalid.path}: ${compiled.invalid.message}`);
   if ('tooLarge' in compiled) return refuse('TooLarge', tooLargeText(compiled.tooLarge));
-  const spec = {
+  const has = used.union(new Set(compiled.groups.keys())).size;
+  const { enforcement, groups, whom } =
+    has <= MAX_SELECTORS
+      ? { ...compiled, whom: undefined }
+      : isolating(policy, compiled.enforcement, { scope: at.scope, used });
+  // That of all pods of the namespace comes beside them.
+  for (const id of groups.keys()) if (used.size < MAX_SELECTORS) used.add(id);
+  const { generation, namespace } = policy;
+  const message = `the policies of namespace ${namespace} have ${has} selectors with this one, and ${MAX_SELECTORS} are carried: it isolates ${whom}, and lets nothing pass`;
+  const spec: PolicyEnforcementSpec = {
     policy: identityOf(policy),
     place: placeName(at.scope),
-    ...writtenOf(compiled.enforcement),
+    ...writtenOf(enforcement),
+    ...(whom !== undefined && { refused: { generation, reason: 'TooLarge' as const, message } }),
   };
-  return { spec, groups: compiled.groups, scope: at.scope };
+  return { spec, groups, scope: at.scope };
+};
+
+type Isolating = { enforcement: Enforcement; groups: ReadonlyMap<string, Group>; whom: string };
+
+/** What it forbids without what it lets through: nobody may come to be open by policies that are too many. */
+const isolating = (
+  { namespace, spec: { podSelector } }: Policy,
+  { ingress, egress }: Enforcement,
+  { scope, used }: { scope: Scope; used: ReadonlySet<string> },
+): Isolating => {
+  const policyTypes = [
+    ...(ingress ? (['Ingress'] as const) : []),
+    ...(egress ? (['Egress'] as const) : []),
+  ];
+  const isolated = (selector: typeof podSelector, whom: string): Isolating => {
+    const compiled = compilePolicy(
+      { namespace, spec: { podSelector: selector, policyTypes } },
+      scope,
+    );
+    if ('enforcement' in compiled) return { ...compiled, whom };
+    throw new Error('a policy without rules cannot be wrong');
+  };
+  const own = isolated(podSelector, 'its pods');
+  const hasRoom = used.has(own.enforcement.pods) || used.size < MAX_SELECTORS;
+  return hasRoom ? own : isolated({}, 'all pods of the namespace');
 };
 
 const MAX_MESSAGE = 1_000;

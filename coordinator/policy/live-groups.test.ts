@@ -32,22 +32,28 @@ const group: fc.Arbitrary<Group> = fc.record(
 /** Few addresses, so that pods often have the same one. */
 const address = fc.nat(9).map((number) => `10.1.0.${number}`);
 const pod = (uid: string): fc.Arbitrary<PolicyPod> =>
-  fc.record({
-    // No pod moves.
-    namespace: fc.constant(uid < 'c' ? 'x' : 'y'),
-    name: fc.constant(uid),
-    uid: fc.constant(uid),
-    labels,
-    creationTimestamp: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z'),
-    addresses: fc.array(address, { maxLength: 2 }),
-    secondAddresses: fc.array(
-      fc.record({ network: fc.constantFrom('net1', 'net2'), addresses: fc.array(address) }),
-      { maxLength: 1 },
-    ),
-    ports: fc.constantFrom([], [{ name: 'http', protocol: 'TCP' as const, port: 80 }]),
-    isHostNetwork: fc.nat(5).map((of) => of === 0),
-    isFinished: fc.nat(5).map((of) => of === 0),
-  });
+  fc
+    .record({
+      // No pod moves.
+      namespace: fc.constant(uid < 'c' ? 'x' : 'y'),
+      name: fc.constant(uid),
+      uid: fc.constant(uid),
+      labels,
+      creationTimestamp: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z'),
+      addresses: fc.array(address, { maxLength: 2 }),
+      secondAddresses: fc.array(
+        fc.record({ network: fc.constantFrom('net1', 'net2'), addresses: fc.array(address) }),
+        { maxLength: 1 },
+      ),
+      ports: fc.constantFrom([], [{ name: 'http', protocol: 'TCP' as const, port: 80 }]),
+      isHostNetwork: fc.nat(5).map((of) => of === 0),
+      isFinished: fc.nat(5).map((of) => of === 0),
+    })
+    .chain((made) =>
+      fc
+        .constantFrom({}, {}, { isUnscheduled: true as const }, { isTerminating: true as const })
+        .map((more) => ({ ...made, ...more })),
+    );
 const running = (name: string, of: Record<string, string>): PolicyPod => ({
   namespace: 'x',
   name,
@@ -125,7 +131,7 @@ describe('groups that follow what happens', () => {
     );
   });
 
-  it('lose an address that a later pod outside of them takes, and have it back when that is gone', () => {
+  it('doubt an address that another pod outside of them has as well, until no node runs that', () => {
     const live = createLiveGroups();
     const mine: Group = { pods: { matchLabels: { app: 'one' } }, namespaces: { name: 'x' } };
     const id = groupId(mine);
@@ -133,11 +139,11 @@ describe('groups that follow what happens', () => {
     const older = running('older', { app: 'one' });
     live.put('older', older);
     expect(live.members(id)).toEqual(['10.0.0.1']);
-    const later = { ...older, uid: 'later', labels: {}, creationTimestamp: '2026-01-01T00:00:01Z' };
-    expect(live.put('later', later)).toEqual(new Set([id]));
-    expect(live.members(id)).toEqual([]);
-    live.put('later', undefined);
-    expect(live.members(id)).toEqual(['10.0.0.1']);
+    const twin: PolicyPod = { ...older, uid: 'twin', labels: {} };
+    expect(live.put('twin', twin)).toEqual(new Set([id]));
+    expect([live.members(id), live.ownerOf('10.0.0.1')]).toEqual([['?10.0.0.1'], undefined]);
+    live.put('twin', { ...twin, isUnscheduled: true });
+    expect([live.members(id), live.ownerOf('10.0.0.1')]).toEqual([['10.0.0.1'], older]);
   });
 
   it('are not touched by a pod that none of them selects', () => {

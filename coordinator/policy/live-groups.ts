@@ -7,7 +7,7 @@ import type { Labels } from '#shared/kube/selector.ts';
 import {
   addressesOf,
   hasOwnAddresses,
-  isLater,
+  holdersAmong,
   isSelected,
   membersFrom,
   sortedMembers,
@@ -29,8 +29,10 @@ export type LiveGroups = {
   members: (id: string) => readonly string[];
   /** Pods that it selects, whatever addresses they have. */
   selected: (id: string) => readonly PolicyPod[];
-  /** Which pod the address belongs to, by its claim. */
+  /** Which pod the address belongs to, by its claim; undefined where that is not certain. */
   ownerOf: (claim: string) => PolicyPod | undefined;
+  /** To which pods it may belong. */
+  holdersOf: (claim: string) => readonly PolicyPod[];
   size: () => { groups: number; members: number };
 };
 
@@ -53,12 +55,8 @@ export const createLiveGroups = (): LiveGroups => {
   const anywhere = new Set<string>();
 
   const labelsOf = (namespace: string): Labels => labels.get(namespace) ?? {};
-  const ownerOf = (claim: string): PolicyPod | undefined => {
-    let owner: PolicyPod | undefined;
-    for (const pod of claimants.get(claim)?.values() ?? [])
-      if (owner === undefined || isLater(pod, owner)) owner = pod;
-    return owner;
-  };
+  const holdersOf = (claim: string): readonly PolicyPod[] =>
+    holdersAmong([...(claimants.get(claim)?.values() ?? [])]);
   const idsIn = (namespace: string): Set<string> => inNamespace.getOrInsert(namespace, new Set());
   const homeOf = ({ namespaces }: Group): Set<string> =>
     'name' in namespaces ? idsIn(namespaces.name) : anywhere;
@@ -140,7 +138,7 @@ export const createLiveGroups = (): LiveGroups => {
     const one = followed.get(id);
     if (one === undefined) return [];
     one.members ??= sortedMembers(
-      [...one.pods.values()].flatMap((pod) => membersFrom(one.group, pod, ownerOf)),
+      [...one.pods.values()].flatMap((pod) => membersFrom(one.group, pod, holdersOf)),
     );
     return one.members;
   };
@@ -157,7 +155,11 @@ export const createLiveGroups = (): LiveGroups => {
     },
     members,
     selected: (id) => [...(followed.get(id)?.pods.values() ?? [])],
-    ownerOf,
+    ownerOf: (claim) => {
+      const [owner, ...others] = holdersOf(claim);
+      return others.length === 0 ? owner : undefined;
+    },
+    holdersOf,
     size: () => ({
       groups: followed.size,
       members: [...followed.keys()].reduce((sum, id) => sum + members(id).length, 0),

@@ -3,6 +3,7 @@ import type { Refusal } from '#shared/resources/policy-enforcement.ts';
 
 export type NotEnforced =
   | Refusal['reason']
+  | 'AddressShared'
   | 'AddressTaken'
   | 'AgentNotReady'
   | 'Finished'
@@ -14,7 +15,10 @@ export type NotEnforced =
   | 'SameNetworkOnly';
 
 export const NOT_ENFORCED: Readonly<Record<NotEnforced, string>> = {
-  AddressTaken: 'a pod that was made later has the same address, to which it belongs',
+  AddressShared:
+    'another pod has the same address: the policy isolates it, and nothing is let pass as from or to either',
+  AddressTaken:
+    'another pod has the same address, to which it belongs: a node runs that one, or it is not being stopped',
   AgentNotReady: 'not every pod of the CNF is known to have the policy now',
   Finished: 'it has ended, and has no address',
   HostNetwork: "it has the node's addresses, as has everything else on that node",

@@ -22,6 +22,8 @@ import type { PolicyReader, PolicyWorld } from './world.ts';
 
 const POLICIES = 400;
 const STATUS_MS = 20;
+/** Of a write of an API server that has much to do. */
+const SLOW_MS = 200;
 const PLACE = { namespace: 'edge', purpose: 'cnf-1' };
 
 const metadataOf = (name: string) => {
@@ -77,28 +79,32 @@ const writtenBefore = (groups: ReturnType<typeof createLiveGroups>) => {
     ...desired?.fields,
   });
   return {
-    addressgroups: changes.groups.map(([desired]) =>
-      addressGroupResource.schema.parse(object('AddressGroup', desired)),
-    ),
-    policyenforcements: changes.enforcements.map(([desired]) =>
-      policyEnforcementResource.schema.parse(object('PolicyEnforcement', desired)),
+    addressgroups: changes.steps
+      .flatMap(({ groups: of }) => of)
+      .map(([desired]) => addressGroupResource.schema.parse(object('AddressGroup', desired))),
+    policyenforcements: changes.steps.flatMap(({ enforcement }) =>
+      enforcement
+        ? [policyEnforcementResource.schema.parse(object('PolicyEnforcement', enforcement[0]))]
+        : [],
     ),
   };
 };
 
 const { run, signal } = inFakeTime();
 
-it('who is in a group does not wait for the statuses of all policies, and these come all the same', async () => {
+/** An API server that holds `there`; `ms`: for how long each write of that kind takes. */
+const setUp = (there: Record<string, object[]>, ms: (what: string) => number) => {
   const groups = createLiveGroups();
   groups.put('web', podWith('none'));
-  const there: Record<string, object[]> = writtenBefore(groups);
   const clock = { ...systemClock, monotonic: () => Date.now(), sleep: sleepOn(systemClock.after) };
   const writes: { what: string; name: string; at: number }[] = [];
-  const write = (what: string, name: string): void =>
-    void writes.push({ what, name, at: Date.now() });
+  const write = async (what: string, name: string): Promise<void> => {
+    if (ms(what) > 0) await clock.sleep(ms(what), signal());
+    writes.push({ what, name, at: Date.now() });
+  };
   const client = {
     list: async ({ plural }: { plural: string }) => ({
-      items: there[plural],
+      items: there[plural] ?? [],
       resourceVersion: '1',
     }),
     watch: async (_: unknown, { signal }: { signal: AbortSignal }) =>
@@ -106,23 +112,23 @@ it('who is in a group does not wait for the statuses of all policies, and these 
         yield* [];
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
       })(),
-    patch: async ({ plural }: { plural: string }, { name }: { name: string }) => {
-      write(plural, name);
-      return there[plural]?.[0];
+    create: async ({ plural }: { plural: string }, body: { metadata: { name: string } }) => {
+      await write(plural, body.metadata.name);
+      return { ...body, metadata: { ...metadataOf(body.metadata.name), ...body.metadata } };
     },
     replace: async (_: unknown, body: { metadata: { name: string } }) => {
-      await clock.sleep(STATUS_MS, signal());
-      write('status', body.metadata.name);
+      await write('status', body.metadata.name);
       return body;
     },
   } as unknown as KubeClient;
+  const known = [...policies];
   let reader: PolicyReader | undefined;
   const world: PolicyWorld = {
     join: (joined) => {
       reader = joined;
       return { follow: groups.follow };
     },
-    policies: () => [...policies],
+    policies: () => [...known],
     policy: () => undefined,
     podsWithPorts: () => [],
     groups,
@@ -143,15 +149,46 @@ it('who is in a group does not wait for the statuses of all policies, and these 
     record: () => undefined,
   });
   run(controller);
+  return {
+    writes,
+    change: (role: string) => reader?.onTouched(groups.put('web', podWith(role))),
+    add: (policy: AnyPolicy) => {
+      known.push(policy);
+      reader?.onPolicies();
+    },
+  };
+};
+
+it('who is in a group does not wait for the statuses of all policies, and these come all the same', async () => {
+  const before = createLiveGroups();
+  before.put('web', podWith('none'));
+  const { change, writes } = setUp(writtenBefore(before), (what) =>
+    what === 'status' ? STATUS_MS : 0,
+  );
   await vi.advanceTimersByTimeAsync(500);
   expect(writes.length).toBeLessThan(POLICIES / 2);
 
   const changedAt = Date.now();
-  reader?.onTouched(groups.put('web', podWith('r0')));
+  change('r0');
   await vi.advanceTimersByTimeAsync(10_000);
   const group = writes.find(({ what }) => what === 'addressgroups');
   // Its own quarter of a second, and that of the statuses.
   expect((group?.at ?? Infinity) - changedAt).toBeLessThanOrEqual(600);
   const statuses = writes.filter(({ what }) => what === 'status').map(({ name }) => name);
   expect(new Set(statuses).size).toBe(POLICIES);
+});
+
+it('a policy does not wait until all of another namespace are written', async () => {
+  const { add, writes } = setUp({}, () => SLOW_MS);
+  await vi.advanceTimersByTimeAsync(500);
+  const addedAt = Date.now();
+  const [first] = policies;
+  if (first) add({ ...first, namespace: 'other', name: 'late', uid: 'late' });
+  await vi.advanceTimersByTimeAsync(30_000);
+  const enforcements = writes.filter(({ what }) => what === 'policyenforcements');
+  const own = enforcements.find(({ name }) => name.startsWith('other.late'));
+  // The quarter of a second of each of two changes, and a write.
+  expect((own?.at ?? Infinity) - addedAt).toBeLessThanOrEqual(1_000);
+  expect(enforcements.filter(({ at }) => at <= (own?.at ?? 0)).length).toBeLessThan(POLICIES / 2);
+  expect(new Set(enforcements.map(({ name }) => name)).size).toBe(POLICIES + 1);
 });

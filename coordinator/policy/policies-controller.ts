@@ -18,12 +18,17 @@ import { addressGroupResource, type AddressGroup } from '#shared/resources/addre
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
-  type PolicyEnforcementSpec,
 } from '#shared/resources/policy-enforcement.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { atOnce } from '#shared/runtime/at-once.ts';
 import { changesFor, isAbout, type About, type Changes, type ObjectChange } from './changes.ts';
-import { askedOf, compiledAt, NOTHING_ASKED, type Compiled } from './desired.ts';
+import {
+  askedOf,
+  compiledAt,
+  NOTHING_ASKED,
+  type AskedPolicies,
+  type Compiled,
+} from './desired.ts';
 import type { PolicyMetrics } from './metrics.ts';
 import { keyOf, placeOf, type PolicyPlace } from './objects.ts';
 import { gatewaysOf, type Gateway } from './places.ts';
@@ -50,10 +55,14 @@ export type PoliciesController = {
 
 /** A roll-out changes many pods one after the other: the first change is written at once, what follows within this time. */
 const COALESCE_MS = 250;
-/** Of one CNF. One after the other, 100 groups that change each second came to the kernels 6 s late (1,000 pods, two cores). */
+/** Policies of one CNF. One after the other, 100 groups that change each second came to the kernels 6 s late (1,000 pods, two cores). */
 const WRITES_AT_ONCE = 16;
-/** So long groups wait for statuses: the first ones of 1,000 policies took 16 s (two cores at a load of 14). */
-const STATUSES_MS = 250;
+/** Of one policy, which can have hundreds: others are not to wait for all of them. */
+const GROUPS_AT_ONCE = 4;
+/** So long what has just changed waits for writes of what had changed before, and again for statuses: the first ones of 1,000 policies took 16 s (two cores at a load of 14). */
+const TURN_MS = 250;
+/** Until the watch shows what has just been written. */
+const SHOWN_MS = 100;
 
 export const createPoliciesController = (deps: PoliciesDeps): PoliciesController => {
   const { client, clock, log, podsOf, record, world } = deps;
@@ -148,39 +157,48 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
 
   const ofGroups = { resource: addressGroupResource, written: writtenGroups };
   const ofEnforcements = { resource: policyEnforcementResource, written: writtenEnforcements };
-  /** After a write that hits another version none is begun: there is news. */
-  const writeAll = async <T extends AddressGroup | PolicyEnforcement>(
-    { resource, written }: { resource: Reflector<T>['resource']; written: OwnWrites<T> },
-    changes: readonly ObjectChange<T>[],
-    signal: AbortSignal,
-  ): Promise<boolean> => {
-    let isOfToday = true;
-    await atOnce(changes, WRITES_AT_ONCE, async ([desired, present]) => {
-      if (!isOfToday) return;
-      const { object, outcome } = await keep({ client, resource, signal }, desired, present);
-      if (object) written.note(object);
-      if (isOvertaken(outcome)) isOfToday = false;
-    });
-    return isOfToday;
-  };
-
   /** What cannot be carried is told once. */
-  const tellRefused = (refused: ReadonlyMap<string, PolicyEnforcementSpec>): void => {
-    for (const [uid, spec] of refused) {
-      const object = world.policy(uid);
+  const tellRefused = ({ enforcements: carried, refused }: AskedPolicies): void => {
+    for (const [uid, spec] of [...refused, ...carried]) {
+      const object = spec.refused && world.policy(uid);
       const message = spec.refused?.message ?? '';
       if (object) record({ object, type: 'Warning', reason: 'NotEnforced', message, once: true });
     }
   };
 
+  /** From now on, until somebody else's change has waited for long enough. */
+  const turnOf = (key: string): (() => boolean) => {
+    const until = clock.monotonic() + TURN_MS;
+    return () => clock.monotonic() >= until && changed.has(key);
+  };
+
+  /** After a write that hits another version, or when it is enough, none is begun: there is news. */
   const writeChanges = async (
-    { enforcements: kept, enforcementsGone, groups: slices, groupsGone }: Changes,
-    signal: AbortSignal,
-  ): Promise<boolean> =>
-    (await writeAll(ofGroups, slices, signal)) &&
-    (await writeAll(ofEnforcements, kept, signal)) &&
-    (await writeAll(ofEnforcements, enforcementsGone, signal)) &&
-    (await writeAll(ofGroups, groupsGone, signal));
+    { enforcementsGone, groupsGone, steps }: Changes,
+    { isEnough, signal }: { isEnough: () => boolean; signal: AbortSignal },
+  ): Promise<Outcome> => {
+    let isOfToday = true;
+    let isWhole = true;
+    const write = async <T extends AddressGroup | PolicyEnforcement>(
+      { resource, written }: { resource: Reflector<T>['resource']; written: OwnWrites<T> },
+      [desired, present]: ObjectChange<T>,
+    ): Promise<void> => {
+      if (!isOfToday) return;
+      const { object, outcome } = await keep({ client, resource, signal }, desired, present);
+      if (object) written.note(object);
+      if (isOvertaken(outcome)) isOfToday = false;
+    };
+    await atOnce(steps, WRITES_AT_ONCE, async ({ enforcement, groups: slices }) => {
+      isWhole &&= !isEnough();
+      if (!isWhole) return;
+      await atOnce(slices, GROUPS_AT_ONCE, (change) => write(ofGroups, change));
+      if (enforcement) await write(ofEnforcements, enforcement);
+    });
+    if (!isWhole) return isOfToday ? { againInMs: SHOWN_MS } : OVERTAKEN;
+    await atOnce(enforcementsGone, WRITES_AT_ONCE, (change) => write(ofEnforcements, change));
+    await atOnce(groupsGone, WRITES_AT_ONCE, (change) => write(ofGroups, change));
+    return isOfToday ? 'done' : OVERTAKEN;
+  };
 
   const carryOut = async (key: string, about: About, signal: AbortSignal): Promise<Outcome> => {
     const place = placeOf(key);
@@ -193,16 +211,16 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
       groups: groups.store.by('place', key).map(writtenGroups.latest),
       enforcements: enforcements.store.by('place', key).map(writtenEnforcements.latest),
     };
-    if (!(await writeChanges(changesFor(place, wanted, present, about), signal))) return OVERTAKEN;
-    tellRefused(wanted.refused);
+    tellRefused(wanted);
+    const changes = changesFor(place, wanted, present, about);
+    const outcome = await writeChanges(changes, { isEnough: turnOf(key), signal });
+    if (outcome !== 'done') return outcome;
     const told = present.enforcements
       .map(writtenEnforcements.latest)
       .filter(({ spec }) => isAbout(about, spec.policy.uid, spec));
     const statuses = { client, podsOf, record, world, written: writtenEnforcements };
-    const until = clock.monotonic() + STATUSES_MS;
-    const isEnough = (): boolean => clock.monotonic() >= until && changed.has(key);
     const of = { compiled: at, present: told };
-    const rest = await writeStatuses(statuses, place, of, { isEnough, signal });
+    const rest = await writeStatuses(statuses, place, of, { isEnough: turnOf(key), signal });
     if (rest.length > 0) changed.add(key, { policies: rest });
     return 'done';
   };

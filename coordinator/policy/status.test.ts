@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ownersOf, type PolicyPod } from '#shared/policy/groups.ts';
+import { holdersIn, type PolicyPod } from '#shared/policy/groups.ts';
 import type { Scope } from '#shared/policy/networks.ts';
 import { ownStatusOf, type StatusFacts } from './status.ts';
 
@@ -31,13 +31,13 @@ const of = (
     refused?: StatusFacts['spec']['refused'];
   } = {},
 ) => {
-  const owners = ownersOf(pods);
+  const holders = holdersIn(pods);
   return ownStatusOf({
     spec: { lines: peers ? [{ direction: 'ingress', group: 'peers' }] : [], refused },
     scope,
     selected: pods.filter(({ namespace }) => namespace === 'apps'),
     members: () => peers ?? [],
-    ownerOf: (claim) => owners.get(claim),
+    holdersOf: (claim) => holders.get(claim) ?? [],
     cnf: new Set(['cnf']),
     purpose: 'cnf-1',
     isInSync,
@@ -57,12 +57,21 @@ describe('pods that a policy selects', () => {
     ['Finished', { isFinished: true }],
     ['NoAddressYet', { addresses: [] }],
     ['IsTheEnforcer', { uid: 'cnf' }],
-    ['AddressTaken', { addresses: ['10.0.0.9'] }],
+    ['AddressTaken', { addresses: ['10.0.0.9'], isTerminating: true }],
+    ['AddressTaken', { addresses: ['10.0.0.9'], isUnscheduled: true }],
   ])('are not, and are named: %s', (reason, more) => {
     const later = { creationTimestamp: '2026-01-01T00:00:01Z', addresses: ['10.0.0.9'] };
     const result = of([pod('a', more), pod('later', later)]);
     expect(result.selectedPods?.summary).toBe('1/2');
     expect(result.notEnforced).toEqual([{ reason, pods: 1, examples: ['apps/a'] }]);
+  });
+
+  it('are not for certain where two that nodes run have one address', () => {
+    const both = [pod('a'), pod('b'), pod('c', { isUnscheduled: true })];
+    expect(of(both).notEnforced).toEqual([
+      { reason: 'AddressShared', pods: 2, examples: ['apps/a', 'apps/b'] },
+      { reason: 'AddressTaken', pods: 1, examples: ['apps/c'] },
+    ]);
   });
 
   it('are not while an agent has not said that it has the policy', () => {
@@ -87,11 +96,8 @@ describe('in a second network', () => {
   });
 
   it('two pods that have the same address are told apart, whatever their own addresses are', () => {
-    const later = pod('later', {
-      ...second('10.1.0.5'),
-      creationTimestamp: '2026-01-01T00:00:01Z',
-    });
-    expect(why([pod('a', second('10.1.0.5')), later])).toEqual(['AddressTaken']);
+    const ending = pod('ending', { ...second('10.1.0.5'), isTerminating: true });
+    expect(why([pod('a', second('10.1.0.5')), ending])).toEqual(['AddressTaken']);
   });
 
   it('a policy between neighbours alone is not called enforced: their packets do not come here', () => {

@@ -1,5 +1,5 @@
 /** What the status of a PolicyEnforcement says of the policy's pods: how many it protects here, and which not and why. Never more than agents have reported. Pure. */
-import { addressesIn, addressesOf, type PolicyPod } from '#shared/policy/groups.ts';
+import { addressesIn, addressesOf, isHeldBy, type PolicyPod } from '#shared/policy/groups.ts';
 import { CLUSTER_PLACE, subnetOf, type Scope } from '#shared/policy/networks.ts';
 import type {
   PolicyEnforcement,
@@ -19,7 +19,7 @@ export type StatusFacts = {
   /** Those that the policy selects. */
   selected: readonly PolicyPod[];
   members: (group: string) => readonly string[];
-  ownerOf: (claim: string) => PolicyPod | undefined;
+  holdersOf: (claim: string) => readonly PolicyPod[];
   /** Uids of the pods of the CNF itself. */
   cnf: ReadonlySet<string>;
   purpose: string;
@@ -71,7 +71,7 @@ const scopeText = (purpose: string, scope: Scope): string => {
 const whyNotEnforced = (
   pod: PolicyPod,
   peers: readonly string[] | undefined,
-  { cnf, isInSync, ownerOf, scope, spec }: StatusFacts,
+  { cnf, holdersOf, isInSync, scope, spec }: StatusFacts,
 ): NotEnforced | undefined => {
   if (cnf.has(pod.uid)) return 'IsTheEnforcer';
   // In second networks it has addresses of its own.
@@ -79,7 +79,9 @@ const whyNotEnforced = (
   if (pod.isFinished) return 'Finished';
   const own = addressesIn(pod, scope);
   if (own.length === 0) return whyNoAddress(pod, scope);
-  if (own.some(({ claim }) => ownerOf(claim)?.uid !== pod.uid)) return 'AddressTaken';
+  const holders = own.map(({ claim }) => holdersOf(claim));
+  if (holders.some((of) => !isHeldBy(pod, of))) return 'AddressTaken';
+  if (holders.some(({ length }) => length > 1)) return 'AddressShared';
   if (spec.refused) return spec.refused.reason;
   if (peers && isAmongNeighbours(own, peers, scope)) return 'SameNetworkOnly';
   return isInSync ? undefined : 'AgentNotReady';

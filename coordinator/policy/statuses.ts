@@ -36,8 +36,8 @@ export const writeStatuses = async (
   }: { compiled: ReadonlyMap<string, Compiled>; present: readonly PolicyEnforcement[] },
   { isEnough, signal }: { isEnough: () => boolean; signal: AbortSignal },
 ): Promise<string[]> => {
-  const { members, ownerOf, selected } = world.groups;
-  const facts = { cnf: podsOf(place), members, ownerOf, purpose: place.purpose };
+  const { holdersOf, members, selected } = world.groups;
+  const facts = { cnf: podsOf(place), holdersOf, members, purpose: place.purpose };
   const rest: string[] = [];
   await atOnce(present, STATUSES_AT_ONCE, async (object) => {
     if (isEnough()) {

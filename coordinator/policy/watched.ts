@@ -113,6 +113,7 @@ const containerSchema = z.object({
 
 const podSchema = objectSchema.extend({
   spec: z.object({
+    nodeName: z.string().nullish(),
     hostNetwork: z.boolean().nullish(),
     containers: z.array(containerSchema).default([]),
     initContainers: z.array(containerSchema).nullish(),
@@ -168,6 +169,8 @@ export const watchedPods: ResourceType<WatchedPod> = {
           ),
         isHostNetwork: spec.hostNetwork === true,
         isFinished: FINISHED.has(status?.phase ?? ''),
+        ...(!spec.nodeName && { isUnscheduled: true }),
+        ...(object.metadata.deletionTimestamp !== undefined && { isTerminating: true }),
       },
     };
   }),

@@ -4,8 +4,14 @@
 export const MAX_GROUP_MEMBERS = 5_000;
 /** Of one policy at one place, in the kernel's words; exceptions of blocks count as well. */
 export const MAX_RULES = 1_000;
+/** Of the policies of one namespace at one place, alike ones counted once: each is a group of its own in each kernel. */
+export const MAX_SELECTORS = 500;
 /** Of one AddressGroup, so that a change of one pod writes little. */
 export const MAX_SLICE_MEMBERS = 250;
+
+/** Lines of policies, and members of their groups, that one agent takes: of all namespaces, and of one. */
+export const MAX_TAKEN = 60_000;
+export const MAX_TAKEN_OF_NAMESPACE = 30_000;
 
 export type TooLarge = { what: 'rules' | 'addresses'; has: number; limit: number };
 

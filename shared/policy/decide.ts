@@ -4,7 +4,7 @@
  */
 import { holdsBlock, parseAddress, parseBlock, WIDTH } from './addresses.ts';
 import type { Enforcement, Peer, Port, Rule } from './enforcement.ts';
-import { pairText } from './groups.ts';
+import { doubtful, pairText } from './groups.ts';
 import type { Protocol } from './network-policy.ts';
 
 /** Addresses of one family, as the packet has them; `port`: of its destination. */
@@ -38,7 +38,9 @@ export const decide = <T>(
     const peer = direction === 'egress' ? packet.to : packet.from;
     const isolating = entries.flatMap(({ of, enforcement }) => {
       const rules = enforcement[direction];
-      return rules && members(enforcement.pods).has(own) ? [{ of, rules }] : [];
+      const pods = members(enforcement.pods);
+      if (rules && pods.has(own)) return [{ of, rules }];
+      return rules && pods.has(doubtful(own)) ? [{ of, rules: [] }] : [];
     });
     const allowing = isolating.find(({ rules }) =>
       rules.some((rule) => allows(rule, { ...packet, peer }, members)),

@@ -30,19 +30,31 @@ describe('membersOf', () => {
     ]);
   });
 
-  test('an address that two pods have belongs to the later one', () => {
-    const older = pod('older', { labels: { app: 'mine' } });
-    const younger = pod('younger', { creationTimestamp: '2026-01-01T00:00:01Z' });
-    const mine: Group = { pods: { matchLabels: { app: 'mine' } }, namespaces: { name: 'ns' } };
-    expect(membersIn([older], mine)).toStrictEqual(['10.0.0.1']);
-    expect(membersIn([younger, older], mine)).toStrictEqual([]);
-    expect(membersIn([younger, older])).toStrictEqual(['10.0.0.1']);
-  });
+  const mine: Group = { pods: { matchLabels: { app: 'mine' } }, namespaces: { name: 'ns' } };
+  const victim = pod('victim', { labels: { app: 'mine' } });
 
-  test('of two pods of the same second it is the one with the greater uid', () => {
-    const mine: Group = { pods: { matchLabels: { app: 'a' } }, namespaces: { name: 'ns' } };
-    expect(membersIn([pod('a', { uid: '2' }), pod('b', { uid: '1' })], mine)).toHaveLength(1);
-    expect(membersIn([pod('a', { uid: '1' }), pod('b', { uid: '2' })], mine)).toHaveLength(0);
+  test.each<[string, Partial<PolicyPod>]>([
+    ['none runs the other', { isUnscheduled: true }],
+    ['the other is being stopped', { isTerminating: true }],
+    ['none runs the other, which is later', { isUnscheduled: true, creationTimestamp: '2027' }],
+  ])(
+    'an address that two pods have belongs to the one that a node runs and that stays: %s',
+    (_, more) => {
+      const fake = pod('fake', { labels: { app: 'fake' }, ...more });
+      const fakes: Group = { pods: { matchLabels: { app: 'fake' } }, namespaces: { name: 'ns' } };
+      expect(membersIn([victim, fake], mine)).toStrictEqual(['10.0.0.1']);
+      expect(membersIn([victim, fake], fakes)).toStrictEqual([]);
+    },
+  );
+
+  test('an address of which it is not certain whose it is is marked, and has no ports', () => {
+    const ports = [{ name: 'dns', protocol: 'UDP' as const, port: 53 }];
+    const twin = pod('twin', { creationTimestamp: '2026-01-01T00:00:01Z', ports });
+    expect(membersIn([victim, twin], mine)).toStrictEqual(['?10.0.0.1']);
+    expect(membersIn([victim], mine)).toStrictEqual(['10.0.0.1']);
+    const named: Group = { ...all, port: { name: 'dns', protocol: 'UDP' } };
+    expect(membersIn([victim, twin], named)).toStrictEqual([]);
+    expect(membersIn([twin], named)).toStrictEqual(['10.0.0.1 . 53']);
   });
 
   test('a pod that has ended takes no address away', () => {

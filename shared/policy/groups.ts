@@ -42,6 +42,10 @@ export type PolicyPod = {
   isHostNetwork: boolean;
   /** It keeps no address. */
   isFinished: boolean;
+  /** No node runs it, so no kubelet has written its addresses. */
+  isUnscheduled?: true;
+  /** The network may have given its addresses to the next one. */
+  isTerminating?: true;
 };
 
 /** The same group has the same id in every process; two that differ have the same one in 1 of 2⁶⁴ pairs. */
@@ -104,23 +108,33 @@ export const addressesIn = (pod: PolicyPod, scope: Scope = CLUSTER_SCOPE): OwnAd
 
 /**
  * What a pod that the group selects brings into it: its addresses, or `address . number` for a named port. An address is a member through the
- * pod that it belongs to, and through no other.
+ * pod that it belongs to, and through no other. `?address`: it may belong to another one, so it is isolated, and nothing is let pass by it.
  */
 export const membersFrom = (
   { port, scope }: Group,
   pod: PolicyPod,
-  ownerOf: (claim: string) => PolicyPod | undefined,
+  holdersOf: (claim: string) => readonly PolicyPod[],
 ): readonly string[] => {
   if (!hasOwnAddresses(pod)) return [];
-  const addresses = addressesIn(pod, scope)
-    .filter(({ claim }) => ownerOf(claim)?.uid === pod.uid)
-    .map(({ address }) => address);
-  if (port === undefined) return addresses;
+  const held = addressesIn(pod, scope).map((one) => ({ ...one, holders: holdersOf(one.claim) }));
+  const ours = held.filter(({ holders }) => isHeldBy(pod, holders));
+  if (port === undefined)
+    return ours.map(({ address, holders }) => (holders.length > 1 ? doubtful(address) : address));
+  const addresses = ours.flatMap(({ address, holders }) => (holders.length > 1 ? [] : [address]));
   const numbers = pod.ports
     .filter(({ name, protocol }) => name === port.name && protocol === port.protocol)
     .map((named) => named.port);
   return addresses.flatMap((address) => numbers.map((number) => pairText(address, number)));
 };
+
+export const isHeldBy = ({ uid }: PolicyPod, holders: readonly PolicyPod[]): boolean =>
+  holders.some((holder) => holder.uid === uid);
+
+const DOUBT = '?';
+export const doubtful = (address: string): string => `${DOUBT}${address}`;
+/** The address of a member of a group of pods, whether or not it is certain whose it is. */
+export const withoutDoubt = (member: string): string =>
+  member.startsWith(DOUBT) ? member.slice(DOUBT.length) : member;
 
 const PAIR = ' . ';
 export const pairText = (address: string, port: number): string => `${address}${PAIR}${port}`;
@@ -128,24 +142,27 @@ export const pairText = (address: string, port: number): string => `${address}${
 export const addressOf = (member: string): string => member.split(PAIR, 1)[0] ?? member;
 
 /**
- * Of the pods that have one address at the same time, the one that it belongs to: the network gives an address to the next pod while the one
- * before is still being stopped. By claim.
+ * Of the pods that have one address at the same time, those that it may belong to: one that a node runs comes before one that none does, since
+ * whoever may write a status can write any there; and then one that stays before one that is being stopped. When that leaves one, it is certain.
  */
-export const ownersOf = (pods: readonly PolicyPod[]): ReadonlyMap<string, PolicyPod> => {
-  const owners = new Map<string, PolicyPod>();
-  for (const pod of pods.filter(hasOwnAddresses)) {
-    for (const { claim } of addressesOf(pod)) {
-      const other = owners.get(claim);
-      if (other === undefined || isLater(pod, other)) owners.set(claim, pod);
-    }
-  }
-  return owners;
+export const holdersAmong = (claimants: readonly PolicyPod[]): readonly PolicyPod[] => {
+  const best = Math.max(...claimants.map(standingOf));
+  return claimants.filter((pod) => standingOf(pod) === best);
 };
 
-export const isLater = (one: PolicyPod, other: PolicyPod): boolean =>
-  one.creationTimestamp === other.creationTimestamp
-    ? one.uid > other.uid
-    : one.creationTimestamp > other.creationTimestamp;
+const standingOf = ({ isTerminating, isUnscheduled }: PolicyPod): number =>
+  (isUnscheduled ? 0 : 2) + (isTerminating ? 0 : 1);
+
+/** By claim. */
+export const holdersIn = (
+  pods: readonly PolicyPod[],
+): ReadonlyMap<string, readonly PolicyPod[]> => {
+  const claimants = new Map<string, PolicyPod[]>();
+  for (const pod of pods.filter(hasOwnAddresses))
+    for (const claim of new Set(addressesOf(pod).map((one) => one.claim)))
+      claimants.getOrInsert(claim, []).push(pod);
+  return new Map([...claimants].map(([claim, those]) => [claim, holdersAmong(those)]));
+};
 
 export const sortedMembers = (members: readonly string[]): readonly string[] =>
   [...new Set(members)].sort();

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { decide, passes } from './decide.ts';
 import type { Rule } from './enforcement.ts';
 import {
   changedSets,
@@ -214,4 +215,19 @@ test('removal names both tables, there or not', () => {
       .map((name) => `table inet ${name} {}\ndelete table inet ${name}\n`)
       .join(''),
   );
+});
+
+test('an address of which it is not certain whose it is is isolated, and no chain lets anything pass by it', () => {
+  const { sets } = table([WEB], { ...MEMBERS, pods: ['10.0.0.1', '?10.0.0.3', '?fd00::3'] });
+  expect(sets.get('isolated_in_4')?.members).toEqual(['10.0.0.1', '10.0.0.3']);
+  expect(sets.get('isolated_in_6')?.members).toEqual(['fd00::3']);
+  expect(sets.get('g_pods_4')?.members).toEqual(['10.0.0.1']);
+  expect(sets.get('g_pods_6')?.members).toEqual([]);
+});
+
+test('what `sdewan trace` says of such an address is the same', () => {
+  const members = (id: string) => new Set(id === 'pods' ? ['?10.0.0.3'] : ['10.0.0.9']);
+  const place = { entries: [{ of: 'web', enforcement: WEB.enforcement }], members };
+  const packet = { from: '10.0.0.9', to: '10.0.0.3', protocol: 'TCP' as const, port: 80 };
+  expect(decide(packet, place).map(passes)).toEqual([true, false]);
 });

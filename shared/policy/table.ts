@@ -19,7 +19,7 @@ import {
   type Family,
 } from './addresses.ts';
 import type { Enforcement, Peer, Port, Rule } from './enforcement.ts';
-import { addressOf } from './groups.ts';
+import { addressOf, withoutDoubt } from './groups.ts';
 
 /** `id`: of the enforcement, of letters, digits and `_`. `title`: whose policy it is, for those who read the kernel's table. */
 export type TableEntry = { id: string; title: string; enforcement: Enforcement };
@@ -75,7 +75,7 @@ export const policyTable = (
   }
   for (const { hook, prefix } of DIRECTIONS) {
     const isolated = sorted.flatMap(({ enforcement }) =>
-      enforcement[hook] ? membersOf(enforcement.pods) : [],
+      enforcement[hook] ? membersOf(enforcement.pods).map(withoutDoubt) : [],
     );
     addSets(sets, isolatedSet(prefix), { members: isolated, isOfPairs: false });
   }

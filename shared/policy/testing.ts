@@ -1,9 +1,9 @@
 /** For tests: who is in a group, looked for anew each time. */
 import type { Labels } from '../kube/selector.ts';
 import {
+  holdersIn,
   isSelected,
   membersFrom,
-  ownersOf,
   sortedMembers,
   type Group,
   type PolicyPod,
@@ -14,8 +14,10 @@ export const membersOf = (
   group: Group,
   pods: readonly PolicyPod[],
   labelsOf: (namespace: string) => Labels,
-  owners: ReadonlyMap<string, PolicyPod> = ownersOf(pods),
+  holders: ReadonlyMap<string, readonly PolicyPod[]> = holdersIn(pods),
 ): readonly string[] => {
   const selected = pods.filter((pod) => isSelected(group, pod, labelsOf(pod.namespace)));
-  return sortedMembers(selected.flatMap((pod) => membersFrom(group, pod, (of) => owners.get(of))));
+  return sortedMembers(
+    selected.flatMap((pod) => membersFrom(group, pod, (of) => holders.get(of) ?? [])),
+  );
 };

@@ -23,11 +23,13 @@ export const addressGroupSpec = z.strictObject({
     .array(
       z
         .string()
-        .regex(/^[0-9a-f:.]+( \. \d{1,5})?$/)
+        .regex(/^\??[0-9a-f:.]+( \. \d{1,5})?$/)
         .max(MAX_MEMBER_LENGTH),
     )
     .max(MAX_SLICE_MEMBERS)
-    .describe("Addresses of pods, each with a number where the group is of a port's name."),
+    .describe(
+      "Addresses of pods, each with a number where the group is of a port's name. One with ? before it may be another pod's: it is isolated, and nothing is let pass by it.",
+    ),
 });
 export type AddressGroupSpec = z.infer<typeof addressGroupSpec>;
 

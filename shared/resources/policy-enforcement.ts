@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../kube/objects.ts';
 import { NETWORK_GROUP, NETWORK_VERSION } from '../names.ts';
-import { MAX_RULES } from '../policy/bounds.ts';
+import { MAX_RULES, MAX_SELECTORS } from '../policy/bounds.ts';
 import { POLICY_KINDS, PROTOCOLS } from '../policy/network-policy.ts';
 import { ruleStatusSchema } from '../protocol/status.ts';
 import { groupIdSchema } from './address-group.ts';
@@ -74,6 +74,13 @@ export const policyEnforcementSpec = z.strictObject({
     .describe('In which directions nothing passes but what a line lets pass.'),
   lines: z.array(line).max(MAX_RULES).describe('Each lets some packets pass.'),
   exceptions: z.array(exception).max(MAX_RULES).describe('What the blocks of lines do not mean.'),
+  empty: z
+    .array(groupIdSchema)
+    .max(MAX_SELECTORS)
+    .optional()
+    .describe(
+      'Groups that had no address when this was written, and no AddressGroup. Of one that is neither here nor there nothing is known yet.',
+    ),
   refused: z
     .strictObject({
       generation: z.int().min(0).describe('The generation of the policy that is not carried.'),

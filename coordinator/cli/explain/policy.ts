@@ -4,8 +4,9 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import { compilePolicy } from '#shared/policy/enforcement.ts';
 import {
   addressesOf,
+  holdersIn,
+  isHeldBy,
   addressOf,
-  ownersOf,
   type Group,
   type PolicyPod,
 } from '#shared/policy/groups.ts';
@@ -189,11 +190,11 @@ const groupText = (group: Group | undefined): string => {
 
 /** By address; of pods that share one, whose it is. */
 const namesIn = (pods: readonly PolicyPod[]): ReadonlyMap<string, string> => {
-  const owners = ownersOf(pods);
+  const holders = holdersIn(pods);
   return new Map(
     pods.flatMap((pod) =>
       addressesOf(pod)
-        .filter(({ claim }) => owners.get(claim)?.uid === pod.uid)
+        .filter(({ claim }) => isHeldBy(pod, holders.get(claim) ?? []))
         .map(({ address }) => [address, `${pod.namespace}/${pod.name}`] as const),
     ),
   );
