@@ -24,15 +24,20 @@ export const findRefusals = (
       return refusal ? [{ check, refusal }] : [];
     });
 
+/** Whether what it finds is a denial; else it is a warning, or nothing. */
+export const mayDeny = (
+  { severity }: Pick<ListedCheck, 'severity'>,
+  { mode, dryRun }: { mode: ReferenceMode; dryRun: boolean },
+): boolean => !dryRun && (severity === 'deny' || (severity === 'reference' && mode === 'deny'));
+
 export const verdictOf = (
   found: readonly FailedCheck[],
   { mode, dryRun }: { mode: ReferenceMode; dryRun: boolean },
 ): ReviewVerdict => {
   const reported = found.filter(({ check }) => check.severity !== 'reference' || mode !== 'off');
-  const denies = ({ check: { severity } }: FailedCheck): boolean =>
-    !dryRun && (severity === 'deny' || (severity === 'reference' && mode === 'deny'));
-  const warnings = reported.filter((one) => !denies(one)).map(({ refusal }) => refusal.message);
-  const denials = reported.filter(denies).map(({ refusal }) => refusal);
+  const isDenial = ({ check }: FailedCheck): boolean => mayDeny(check, { mode, dryRun });
+  const warnings = reported.filter((one) => !isDenial(one)).map(({ refusal }) => refusal.message);
+  const denials = reported.filter(isDenial).map(({ refusal }) => refusal);
   const [first] = denials;
   return first === undefined
     ? { allowed: true, warnings }

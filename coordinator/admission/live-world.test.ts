@@ -3,7 +3,6 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './checks/check.ts';
 import { isUnused, referencesExist } from './checks/references.ts';
-import { isKept } from '../memory/kept-rule.ts';
 import { createLiveWorld } from './live-world.ts';
 import { change, context, facts, rule, zone } from './testing/changes.ts';
 
@@ -67,28 +66,4 @@ it('a rule finds what it refers to', async () => {
   };
   expect(await refusalOf('lan2')).toBeUndefined();
   expect(await refusalOf('lan3')).toMatchObject({ reason: 'UnknownReference' });
-});
-
-it('a rule finds those that filter between the same zones', async () => {
-  const from = (name: string, src: string): RuleObject =>
-    rule('FirewallRule', name, { src, target: 'REJECT' });
-  const world = createLiveWorld(listing([from('same', 'lan1'), from('other', 'lan2')]));
-  const found = await world.filters(change({ after: from('new', 'lan1') }), signal);
-  expect(found.map((one) => [one.metadata.name, isKept(one) && one.filter])).toEqual([
-    ['same', { src: 'lan1', target: 'REJECT' }],
-  ]);
-});
-
-it('a rule finds what other CNFs of its namespace have of a link', async () => {
-  const router = (name: string, purpose: string, virtualRouterId: number): RuleObject =>
-    rule(
-      'VirtualAddress',
-      name,
-      { network: 'ovn-net1', virtualRouterId, addresses: ['10.0.0.1/24'] },
-      { labels: { sdewanPurpose: purpose } },
-    );
-  const world = createLiveWorld(listing([router('same', 'cnf-2', 7), router('other', 'cnf-2', 8)]));
-  const found = await world.links(change({ after: router('new', 'cnf-1', 7) }), signal);
-  expect(found.map(({ metadata }) => metadata.name)).toEqual(['same']);
-  expect(await world.links(change({ after: zone('lan1') }), signal)).toEqual([]);
 });

@@ -1,30 +1,19 @@
 /** Facts from the API server itself, as of the moment of asking. */
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import {
-  objectSchema,
-  type KubeObject,
-  type ResourceType,
-  type RuleObject,
-} from '#shared/kube/objects.ts';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { kinds } from '#shared/resources/registry.ts';
 import { listedPods, listedWorkloads } from '../cnf/workload.ts';
 import { grantsOf, rbacOf } from './buckets/bindings.ts';
-import { filterOf, identified, isFiltering, type KeptRule } from '../memory/kept-rule.ts';
+import { identified, type KeptRule } from '../memory/kept-rule.ts';
 import { networkNames, purposesAmong } from './cnfs.ts';
-import { MAX_FILTERS, type RuleChange } from './checks/check.ts';
-import { filtersToLookUp, linksToLookUp, tiesOf, tiesTo } from './ties.ts';
-import type { World } from './world.ts';
-
-const tiesAmong =
-  (wanted: ReadonlySet<string>) =>
-  (rule: RuleObject, filter: unknown): string[] =>
-    tiesOf(rule, filter).filter((tie) => wanted.has(tie));
+import type { RuleChange } from './checks/check.ts';
+import { tiesTo } from './ties.ts';
+import type { LiveWorld } from './world.ts';
 
 type Scope = { namespace?: string; labelSelector?: string; signal: AbortSignal };
 
-export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
+export const createLiveWorld = (client: Pick<KubeClient, 'list'>): LiveWorld => {
   const list = async <T extends KubeObject>(
     resource: ResourceType<T>,
     scope: Scope,
@@ -32,22 +21,16 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
 
   /** Of each only what the change is about stays: a spec can have half a megabyte, and a tenant a thousand of them. */
   const tied = async (
-    { namespace, purpose }: Pick<RuleChange, 'namespace'> & { purpose: string | undefined },
+    change: RuleChange,
     kinds: readonly ResourceType<object>[],
-    {
-      tiesTo: read,
-      signal,
-    }: {
-      tiesTo: (rule: RuleObject, filter: unknown) => string[];
-      signal: AbortSignal;
-    },
+    signal: AbortSignal,
   ): Promise<KeptRule[]> => {
-    const labelSelector = purpose === undefined ? PURPOSE_LABEL : `${PURPOSE_LABEL}=${purpose}`;
-    const scope = { namespace, labelSelector, signal };
+    const { namespace, purpose } = change;
+    const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
     const schema = objectSchema.transform((object): KeptRule => {
-      const filter = filterOf(object);
-      const ties = read(object, filter);
-      return { ...identified(object), revision: '', ties, shape: undefined, filter };
+      const ties = tiesTo(object, change, undefined);
+      const kept = { revision: '', ties, shape: undefined, filter: undefined };
+      return { ...identified(object), ...kept };
     });
     const lists = await Promise.all(
       kinds.map((kind) =>
@@ -71,23 +54,7 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
   };
 
   return {
-    rules: ({ change, kinds }, signal) =>
-      tied(change, kinds, { tiesTo: (rule, filter) => tiesTo(rule, change, filter), signal }),
-
-    filters: async (change, signal) => {
-      const wanted = new Set(filtersToLookUp(change));
-      if (wanted.size === 0) return [];
-      const filtering = kinds.filter(({ kind }) => isFiltering(kind));
-      const found = await tied(change, filtering, { tiesTo: tiesAmong(wanted), signal });
-      return found.length > MAX_FILTERS ? [] : found;
-    },
-
-    links: async (change, signal) => {
-      const wanted = new Set(linksToLookUp(change));
-      if (wanted.size === 0) return [];
-      const all = { namespace: change.namespace, purpose: undefined };
-      return tied(all, [change.kind], { tiesTo: tiesAmong(wanted), signal });
-    },
+    rules: ({ change, kinds }, signal) => tied(change, kinds, signal),
 
     networks: async ({ namespace, purpose }, signal) => {
       const { pods, workloads } = await cnfs(namespace, `${PURPOSE_LABEL}=${purpose}`, signal);

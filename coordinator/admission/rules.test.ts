@@ -32,6 +32,8 @@ const setUp = (some: {
   return { webhook, live, cached };
 };
 
+const earlier = reject({}, { name: 'b', creationTimestamp: '2025-01-01T00:00:00Z' });
+
 describe('the webhook for rules', () => {
   it('allows what is right without asking the API server', async () => {
     const { webhook, live } = setUp({ cached: { rules: [zone('lan1')] } });
@@ -44,6 +46,24 @@ describe('the webhook for rules', () => {
     const { webhook, live } = setUp({ cached: {}, live: { rules: [zone('lan1')] } });
     expect((await webhook(requestOf(undefined, reject()), signal)).allowed).toBe(true);
     expect(live.asked).toContain('rules');
+  });
+
+  it.each<[string, Parameters<typeof setUp>[0], object]>([
+    ['a caution', { cached: { rules: [zone('lan1')], filters: [earlier] } }, {}],
+    ['a missing reference in mode warn', { cached: {}, mode: 'warn' }, {}],
+    ['what a dry run finds', { cached: {} }, { dryRun: true }],
+  ])('asks the API server for no mere warning: %s', async (_, some, how) => {
+    const { webhook, live } = setUp(some);
+    const verdict = await webhook(requestOf(undefined, reject(), how), signal);
+    expect([verdict.allowed, verdict.warnings.length]).toEqual([true, 1]);
+    expect(live.asked).toEqual([]);
+  });
+
+  it('looks for nothing that is a mere warning while the caches fill', async () => {
+    const { webhook, live } = setUp({ cached: 'not ready', live: { rules: [zone('lan1')] } });
+    await webhook(requestOf(undefined, reject()), signal);
+    expect(live.asked).not.toContain('filters');
+    expect(live.asked).not.toContain('links');
   });
 
   it('denies what the API server confirms, with a code that fits', async () => {

@@ -11,6 +11,7 @@ import type { CheckContext, FactName, RuleChange } from './checks/check.ts';
 import type { ListedCheck } from './checks/list.ts';
 import {
   findRefusals,
+  mayDeny,
   referenceModes,
   verdictOf,
   type FailedCheck,
@@ -22,7 +23,7 @@ import {
   type ReviewedObject,
   type ReviewVerdict,
 } from './review.ts';
-import { gatherFacts, type World } from './world.ts';
+import { gatherFacts, type LiveWorld, type World } from './world.ts';
 
 export type RuleWebhookDeps = {
   /** Those that are no rules are checked by themselves only. */
@@ -32,7 +33,8 @@ export type RuleWebhookDeps = {
   referenceMode: ReferenceMode;
   /** Undefined until the caches are complete. */
   cached: () => World | undefined;
-  live: World;
+  /** Asked before a denial alone: a list for each warning is what everybody could have the API server do. */
+  live: LiveWorld;
 };
 
 export type RuleWebhook = (
@@ -46,7 +48,7 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
   const find = async (
     checks: readonly ListedCheck[],
     change: RuleChange,
-    world: World,
+    world: World | LiveWorld,
     signal: AbortSignal,
   ): Promise<FailedCheck[]> => {
     const needs = new Set(checks.flatMap((check) => check.needs));
@@ -62,18 +64,26 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
       (check) =>
         check.on.includes(change.operation) && (isRule(change.kind) || !restsOnFacts(check)),
     );
+    const how = { mode: modeOf(change, deps.referenceMode), dryRun: request.dryRun ?? false };
+    const isAskedLive = (check: ListedCheck): boolean => restsOnFacts(check) && mayDeny(check, how);
     const cached = deps.cached();
-    const found = await find(checks, change, cached ?? deps.live, signal);
-    const doubtful = found.map(({ check }) => check).filter(restsOnFacts);
+    const found = cached
+      ? await find(checks, change, cached, signal)
+      : await find(
+          checks.filter((check) => !restsOnFacts(check) || isAskedLive(check)),
+          change,
+          deps.live,
+          signal,
+        );
+    const doubtful = found.map(({ check }) => check).filter(isAskedLive);
     const confirmed =
       cached === undefined || doubtful.length === 0
         ? found
         : [
-            ...found.filter(({ check }) => !restsOnFacts(check)),
+            ...found.filter(({ check }) => !isAskedLive(check)),
             ...(await find(doubtful, change, deps.live, signal)),
           ];
-    const mode = modeOf(change, deps.referenceMode);
-    return verdictOf(confirmed, { mode, dryRun: request.dryRun ?? false });
+    return verdictOf(confirmed, how);
   };
 };
 

@@ -33,9 +33,12 @@ export type World = {
   grants: (user: User, namespace: string, signal: AbortSignal) => Promise<readonly BucketGrant[]>;
 };
 
+/** What only warnings rest on is in caches, and asked of nobody. */
+export type LiveWorld = Omit<World, 'filters' | 'links'>;
+
 /** Only what the checks ask for is looked up. */
 export const gatherFacts = async (
-  world: World,
+  world: LiveWorld & Partial<World>,
   change: RuleChange,
   needs: ReadonlySet<FactName>,
   options: { kinds: CheckContext['kinds']; signal: AbortSignal },
@@ -44,8 +47,8 @@ export const gatherFacts = async (
   const { kinds, signal } = options;
   const [rules, filters, links, networks, purposes, grants] = await Promise.all([
     needs.has('rules') ? world.rules({ change, kinds }, signal) : [],
-    needs.has('filters') ? world.filters(change, signal) : [],
-    needs.has('links') ? world.links(change, signal) : [],
+    needs.has('filters') ? (world.filters?.(change, signal) ?? []) : [],
+    needs.has('links') ? (world.links?.(change, signal) ?? []) : [],
     needs.has('networks') ? world.networks({ namespace, purpose }, signal) : undefined,
     needs.has('purposes') ? world.purposes({ namespace }, signal) : new Set<string>(),
     needs.has('grants') ? world.grants(user, namespace, signal) : [],
