@@ -6,14 +6,16 @@ import type { CommandIo } from './command.ts';
 import { commands } from './commands.ts';
 import { COMPLETE } from './completion/complete.ts';
 import { showsColours } from './output/colour.ts';
+import { forTerminal } from './output/table.ts';
 import { runProgram } from './program.ts';
 
 const io: CommandIo = {
   env: process.env,
   readText: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
-  out: (output) => process.stdout.write(output),
+  // A file or another program gets it as it is written.
+  out: (output) => process.stdout.write(process.stdout.isTTY ? forTerminal(output) : output),
   hasColours: showsColours(),
-  say: (line) => process.stderr.write(`${line}\n`),
+  say: (line) => process.stderr.write(`${forTerminal(line)}\n`),
 };
 
 /** As kubectl calls a plugin, and asks it for completions; as one executable file, perhaps with an ending. */

@@ -73,7 +73,8 @@ it.each([
   [{ status: 200, body: '{"agent":1}' }, 'in a form that this program does not know'],
   [{ status: 200, body: 'nonsense' }, 'in a form that this program does not know'],
   [{ status: 404, body: '' }, 'HTTP 404'],
-])('cannot tell when the agent answers %j', async (answer, words) => {
+  [{ status: 200, body: 'x'.repeat(17_000_000) }, 'its answer has more than 16777216 bytes'],
+])('cannot tell when the agent answers as it must not: %#', async (answer, words) => {
   answers = [answer];
   const error: unknown = await inspectAgent(cluster, POD, SIGNAL).catch((one: unknown) => one);
   expect(error).toBeInstanceOf(CannotTellError);

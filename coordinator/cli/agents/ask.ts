@@ -1,7 +1,6 @@
 /** What agents answer to people, through a port-forward to their pods. */
 import { request, type IncomingMessage } from 'node:http';
 import { finished, type Duplex } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import {
   INSPECT_PATHS,
   INSPECT_PORT,
@@ -25,6 +24,8 @@ const RESYNC_MS = 65_000;
 const METRICS_MS = 10_000;
 /** It answers one at a time. */
 const TRIES = 5;
+/** Of 10,000 rules an inspection has about half as much. */
+const MAX_ANSWER_BYTES = 16_777_216;
 const RETRY_MS = 1_000;
 
 const INSPECT = { method: 'GET', path: INSPECT_PATHS.inspect, timeoutMs: INSPECT_MS } as const;
@@ -126,7 +127,20 @@ const exchange = async (
   // A stream that ended before the request had it tells the request nothing, and no timer keeps the program from ending then.
   finished(stream, () => reject(new Error('the connection has ended')));
   const response = await promise;
-  return { status: response.statusCode ?? 0, text: await text(response) };
+  return { status: response.statusCode ?? 0, text: await textOf(response) };
+};
+
+/** Of the agent, which may be anybody's program. */
+const textOf = async (response: AsyncIterable<Buffer>): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES)
+      throw new Error(`its answer has more than ${MAX_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 };
 
 const wellDone = (pod: Pod, { status, text: answer }: Answer): string => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ageOf } from './age.ts';
-import { table } from './table.ts';
+import { coloured } from './colour.ts';
+import { forTerminal, table } from './table.ts';
 
 describe('a table', () => {
   it('has plain columns, and no blanks at the end of a line', () => {
@@ -30,6 +31,17 @@ describe('a table', () => {
   it('shows what a terminal would act on', () => {
     expect(table(['A'], [['one\ntwo \u001B[31mred\u202E']])).toBe(
       'A\none two \\u001b[31mred\\u202e\n',
+    );
+  });
+});
+
+describe('what goes to a terminal', () => {
+  it('has whole lines and our own styles, and nothing else that a terminal would act on', () => {
+    const text = coloured('NAME   STATE\na\tInSync\n✗ b\n    cause: c\n');
+    expect(text).toContain('\u001B[1m');
+    expect(forTerminal(text)).toBe(text);
+    expect(forTerminal('\u001B]0;title\u0007\u001B[2J\u001B[8mhidden\u009B1m\rover\u202E')).toBe(
+      '\\u001b]0;title\\u0007\\u001b[2J\\u001b[8mhidden\\u009b1m\\u000dover\\u202e',
     );
   });
 });

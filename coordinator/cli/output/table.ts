@@ -32,12 +32,24 @@ export const titled = (parts: readonly (readonly [title: string, text: string])[
     .map(([title, text]) => `${title}:\n${(text === '' ? 'none' : text).trimEnd()}\n`)
     .join('\n');
 
+/** In whole lines, with our own styles alone: for all that goes to a terminal, whoever has written it. */
+export const forTerminal = (text: string): string =>
+  text.replaceAll(/(?![\n\t])(?:\p{Cc}\[\d{1,2}m|[\p{Cc}\p{Cf}])/gu, (one) => {
+    const [first = '', ...rest] = one;
+    return STYLES.has(one) ? one : [escaped(first), ...rest].join('');
+  });
+
+/** Those that `coloured` makes, and their ends. */
+const STYLES: ReadonlySet<string> = new Set(
+  [1, 22, 31, 32, 33, 39].map((code) => `\u001B[${code}m`),
+);
+
+const escaped = (text: string): string =>
+  `\\u${(text.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+
 /** In one line and without what a terminal would act on: texts of CRs, pods and agents are written by anybody. */
 export const printable = (text: string): string =>
   text
     .replaceAll(/\s+/g, ' ')
     .trim()
-    .replaceAll(
-      /[\p{Cc}\p{Cf}]/gu,
-      (one) => `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
-    );
+    .replaceAll(/[\p{Cc}\p{Cf}]/gu, escaped);

@@ -19,7 +19,7 @@ import type { Cluster } from '../cluster/connect.ts';
 import { createLook } from '../cluster/lists.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import { COORDINATORS } from '../dashboard/find.ts';
-import { secretsIn, shownLine, shownObject, shownPod, valuesOfSecret } from './secrets.ts';
+import { secretsIn, shownLine, shownObject, valuesOfSecret } from './secrets.ts';
 
 /** `what`: in words, for the list of contents. */
 export type BundleFile = { path: string; what: string; text: string };
@@ -80,7 +80,7 @@ export const collect = async (deps: CollectDeps): Promise<Bundle> => {
       yaml(objects.map((one) => shownObject(one, redaction))),
     );
   add('events.yaml', 'Events', yaml(seenEvents.map((one) => shownObject(one, redaction))));
-  add('pods.yaml', 'pods of CNFs', yaml(cnfPods.map((one) => shownPod(one, redaction))));
+  add('pods.yaml', 'pods of CNFs', yaml(cnfPods.map((one) => shownObject(one, redaction))));
   const log = async (pod: Pod, container: string): Promise<void> => {
     const lines = await look.ask(pod, 'log', () => linesOf(deps, pod, container));
     const text = lines?.map((line) => `${shownLine(line, redaction)}\n`).join('') ?? '';

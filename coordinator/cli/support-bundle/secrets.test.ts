@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createRedaction } from '#shared/protocol/redaction.ts';
-import { secretsIn, shownLine, shownObject, shownPod, valuesOfSecret } from './secrets.ts';
+import { secretsIn, shownLine, shownObject, valuesOfSecret } from './secrets.ts';
 
 const planted = (number: number): string => `planted-value-${number}`;
 const PEM = `-----BEGIN PRIVATE KEY-----\n${planted(1)}\n-----END PRIVATE KEY-----`;
@@ -61,6 +61,12 @@ const pod = {
     ],
   },
 };
+const cnfDeployment = {
+  apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+  kind: 'CNFDeployment',
+  metadata: { name: 'cnf-1' },
+  spec: { template: { metadata: { labels: { sdewanPurpose: 'cnf-1' } }, spec: pod.spec } },
+};
 const secret = { data: { any: Buffer.from(planted(16)).toString('base64') } };
 
 const shown = () => {
@@ -74,7 +80,9 @@ const shown = () => {
   ];
   return [
     JSON.stringify(shownObject(rule, redaction)),
-    JSON.stringify(shownPod(pod, redaction)),
+    JSON.stringify(shownObject(pod, redaction)),
+    JSON.stringify(shownObject(cnfDeployment, redaction)),
+    JSON.stringify(shownObject({ spec: { containers: [planted(11)] } }, redaction)),
     ...lines.map((line) => shownLine(line, redaction)),
   ].join('\n');
 };

@@ -40,63 +40,56 @@ const objectSchema = z.looseObject({
   metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).optional() }),
 });
 
-/** Of anything in Kubernetes. */
+/** Of anything in Kubernetes: with what containers of others are started is left out, of pods as of pod templates wherever they stand. */
 export const shownObject = (object: unknown, redaction: Redaction): unknown => {
   const { data } = objectSchema.safeParse(object);
-  if (!data) return redaction.json(object);
+  if (!data) return redaction.json(shownContainers(object, redaction));
   const { annotations, ...metadata } = data.metadata;
   const kept = Object.entries(annotations ?? {}).filter(([name]) => name !== LAST_APPLIED);
-  return redaction.json({
+  const shown = {
     ...data,
     metadata: { ...metadata, ...(annotations && { annotations: Object.fromEntries(kept) }) },
-  });
+  };
+  return redaction.json(shownContainers(shown, redaction));
+};
+
+const LISTS: ReadonlySet<string> = new Set(['containers', 'initContainers', 'ephemeralContainers']);
+
+const shownContainers = (value: unknown, redaction: Redaction, name = ''): unknown => {
+  if (Array.isArray(value))
+    return value.map((one: unknown) =>
+      LISTS.has(name) ? shownContainer(one, redaction) : shownContainers(one, redaction),
+    );
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([field, one]) => [field, shownContainers(one, redaction, field)]),
+  );
 };
 
 const containerSchema = z.looseObject({
   name: z.string(),
   env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).optional(),
 });
-const podSchema = objectSchema.extend({
-  spec: z.looseObject({
-    containers: z.array(containerSchema),
-    initContainers: z.array(containerSchema).optional(),
-  }),
-});
 
-/** Of pods: with what containers of others are started is left out. */
-export const shownPod = (pod: unknown, redaction: Redaction): unknown => {
-  const { data } = podSchema.safeParse(pod);
-  if (!data) return undefined;
-  const { containers, initContainers = [], ...spec } = data.spec;
-  const shown = (container: z.infer<typeof containerSchema>) => {
-    const isOurs = container.name === AGENT_CONTAINER;
-    const { env, command, args, lifecycle: _lifecycle, ...rest } = container;
-    return {
-      ...withoutProbes(rest, isOurs),
-      ...(command !== undefined && { command: isOurs ? command : NOT_SHOWN }),
-      ...(args !== undefined && { args: isOurs ? args : NOT_SHOWN }),
-      ...(env && {
-        env: env.map(({ name, value, ...from }) => ({
-          name,
-          ...from,
-          ...(value !== undefined && {
-            value: isOurs && OURS.test(name) ? redaction.value(name, value) : NOT_SHOWN,
-          }),
-        })),
-      }),
-    };
+const shownContainer = (container: unknown, redaction: Redaction): unknown => {
+  const { data } = containerSchema.safeParse(container);
+  if (!data) return NOT_SHOWN;
+  const isOurs = data.name === AGENT_CONTAINER;
+  const { env, command, args, lifecycle: _lifecycle, ...rest } = data;
+  return {
+    ...withoutProbes(rest, isOurs),
+    ...(command !== undefined && { command: isOurs ? command : NOT_SHOWN }),
+    ...(args !== undefined && { args: isOurs ? args : NOT_SHOWN }),
+    ...(env && {
+      env: env.map(({ name, value, ...from }) => ({
+        name,
+        ...from,
+        ...(value !== undefined && {
+          value: isOurs && OURS.test(name) ? redaction.value(name, value) : NOT_SHOWN,
+        }),
+      })),
+    }),
   };
-  return shownObject(
-    {
-      ...data,
-      spec: {
-        ...spec,
-        containers: containers.map(shown),
-        initContainers: initContainers.map(shown),
-      },
-    },
-    redaction,
-  );
 };
 
 /** They run commands, too. */
