@@ -11,7 +11,7 @@ import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Registry } from '#shared/runtime/prometheus.ts';
-import { createAdmissionApp, type Webhook } from './admission/app.ts';
+import { createAdmissionApp } from './admission/app.ts';
 import { createCachedWorld } from './admission/cached-world.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
 import { createCnfDeploymentWebhook } from './admission/cnf/cnf-deployments.ts';
@@ -135,10 +135,8 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
 
   const app = createAdmissionApp({
     webhooks: {
-      rules: bothOf(
-        rulesBy(ruleChecks, options.resources),
-        createCnfDeploymentWebhook({ lookups, log }),
-      ),
+      rules: rulesBy(ruleChecks, options.resources),
+      'cnf-deployments': createCnfDeploymentWebhook({ lookups, log }),
       buckets: rulesBy(bucketChecks, kinds),
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
       pods: createPodWebhook({ defaults: inject, keyKinds, lookups, gates, announce, log }),
@@ -166,13 +164,3 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     },
   };
 };
-
-/** The first one that denies gives the answer. */
-const bothOf =
-  (first: Webhook, second: Webhook): Webhook =>
-  async (request, signal) => {
-    const verdict = await first(request, signal);
-    if (!verdict.allowed) return verdict;
-    const other = await second(request, signal);
-    return other.allowed ? verdict : other;
-  };

@@ -490,6 +490,23 @@ it('sends no template that is too large, and says how large it may be', async ()
   expect(api.writes).toEqual(['status cnfdeployments/cnf-1']);
 });
 
+it('sends no template where it may not write Deployments, and asks again after a minute at most', async () => {
+  api.mayNot.add('create deployments');
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass(600);
+  expect(conditionOf('Degraded')).toMatchObject({
+    status: 'True',
+    reason: 'Forbidden',
+    message: expect.stringContaining('it may not create deployments.apps there'),
+  });
+  expect(api.writes).toEqual(['status cnfdeployments/cnf-1']);
+  expect(api.rightsAsked.length).toBeLessThan(100);
+  api.mayNot.clear();
+  await pass(60);
+  expect(api.get('deployments', 'cnf-1')).toBeDefined();
+});
+
 it.each([
   ['Forbidden', { status: 403, reason: 'Forbidden' }, 'bind ClusterRole sdewan-fleet'],
   ['Refused', { status: 409, reason: 'Conflict' }, ''],

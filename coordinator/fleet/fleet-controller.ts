@@ -4,6 +4,7 @@
  * Each look reads pods and sets from the API server: who gets the traffic is not decided by what a watch knew a moment ago.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { isAllowed } from '#shared/kube/access.ts';
 import { PAGE_SIZE, type KubeClient, type NewObject } from '#shared/kube/client.ts';
 import {
   againIn,
@@ -18,6 +19,7 @@ import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/k
 import { find, isControlledBy } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
+import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
 import { few } from '#shared/runtime/few.ts';
 import {
   cnfDeploymentResource,
@@ -108,8 +110,10 @@ const COALESCE_MS = 200;
 const ROLLING_MS = 500;
 /** Until the controller of Deployments has come to what was written. */
 const WRITTEN_MS = 100;
-/** Between looks for rights or a name that only people can give. */
+/** Between looks for a name that only people can give. */
 const BROKEN_MS = 15_000;
+/** The same for rights, which an operator often gives a moment after the CNFDeployment. */
+const RIGHTS_BACKOFF = { baseMs: 2_000, maxMs: 60_000 };
 /** Between two writes of a status in which only words and counts differ, at rest. */
 const WORDS_MS = 2_000;
 /** The same while a roll-out is under way, and for how long they must differ: most are others a moment later. */
@@ -125,6 +129,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   /** What the status is to say of the Deployment with its next write. A Deployment that a coordinator wrote and did not get to say so of is written again. */
   const written = new Map<string, WrittenDeployment>();
   const unanswered = new Map<string, Unanswered>();
+  /** Of those whose rights are asked for again. */
+  const lacking = new Map<string, Backoff>();
   /** By CNFDeployment: of which pods an Event has told. */
   const badWeights = new Map<string, string>();
 
@@ -173,7 +179,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   ): Promise<Outcome> => {
     const place = placeOf(key);
     if (cnfs.store.byName(place.namespace, place.name) === undefined) {
-      for (const known of [saidAt, differsSince, unanswered, written]) known.delete(key);
+      for (const known of [saidAt, differsSince, unanswered, written, lacking]) known.delete(key);
       badWeights.delete(key);
       rollOuts.gone(key);
       orders.give(key, new Map());
@@ -186,16 +192,23 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     try {
       const size = tooLarge(cnf.spec.template);
       if (size !== undefined) throw new TooLargeError(size);
-      return await roll(cnf, standing, signal);
+      const outcome = await roll(cnf, standing, signal);
+      lacking.delete(key);
+      return outcome;
     } catch (error) {
       const broken = brokenBy(error, place.namespace);
       if (broken === undefined) throw error;
       const status = brokenStatus(cnf, { ...broken, now: clock.now() });
       await say(cnf, status, { tell: () => undefined, signal });
       record({ object: cnf, type: 'Warning', ...broken, once: true });
-      return { failed: broken.reason, againInMs: BROKEN_MS };
+      return { failed: broken.reason, againInMs: againMs(key, broken) };
     }
   };
+
+  const againMs = (key: string, { reason }: { reason: string }): number =>
+    reason === 'Forbidden'
+      ? lacking.getOrInsertComputed(key, () => createBackoff(RIGHTS_BACKOFF)).next()
+      : BROKEN_MS;
 
   const roll = async (
     cnf: CnfDeployment,
@@ -401,6 +414,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     spec: object,
     { present, signal }: { present: FleetDeployment | undefined; signal: AbortSignal },
   ): Promise<FleetDeployment> => {
+    await assertRight(cnf, present ? 'update' : 'create', signal);
     const body = deploymentBody(cnf, spec, present);
     if (!present) return create(body, signal);
     const { generation, uid } = present.metadata;
@@ -421,6 +435,18 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
         });
       },
     });
+  };
+
+  /** Before a template is sent: the API server answers who has no right before it has read the body. @throws NoRightError */
+  const assertRight = async (
+    { metadata }: CnfDeployment,
+    verb: string,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const { group, plural: resource } = fleetDeployments;
+    const asked = { verb, group, resource, namespace: metadata.namespace };
+    if (!(await isAllowed(client, asked, signal)))
+      throw new NoRightError(`it may not ${verb} ${resource}.${group} there`);
   };
 
   /** @throws DeniedError where a webhook does not let it be, e.g. since another CNF serves the purpose */
@@ -535,6 +561,9 @@ class NameTakenError extends Error {
 /** Of a template that was stored before it had a bound, or while no webhook was asked. */
 class TooLargeError extends Error {}
 
+/** The API server says so without having been sent anything. */
+class NoRightError extends Error {}
+
 /** What nobody has made cannot have changed: this conflict is one with something else. */
 class DeniedError extends Error {}
 
@@ -545,8 +574,9 @@ const brokenBy = (
   if (error instanceof NameTakenError) return { reason: 'NameTaken', message: error.message };
   if (error instanceof TooLargeError) return { reason: 'TooLarge', message: error.message };
   if (error instanceof DeniedError) return { reason: 'Refused', message: error.message };
-  if (!(error instanceof KubeError)) return undefined;
-  const { status, message } = error;
+  if (!(error instanceof KubeError || error instanceof NoRightError)) return undefined;
+  const { message } = error;
+  const status = error instanceof KubeError ? error.status : FORBIDDEN;
   if (status === FORBIDDEN)
     return {
       reason: 'Forbidden',

@@ -24,6 +24,9 @@ const created = (name: string): RuleChange => ({
   wanted: wantedOf(name),
   present: undefined,
 });
+type Patched = {
+  patch: { body: { metadata: Pick<RuleObject['metadata'], 'labels'>; spec: object } };
+};
 /** `there`: rules that have the name of one that is created. `known`: by uid, as the watch has them. */
 const start = ({
   changes = [],
@@ -39,6 +42,7 @@ const start = ({
 }) => {
   const calls: string[] = [];
   const told: string[] = [];
+  const specs: unknown[] = [];
   const call = (verb: string, name: string) => {
     calls.push(`${verb} ${name}`);
     const status =
@@ -50,7 +54,12 @@ const start = ({
   };
   const client = {
     create: async (_: unknown, { metadata }: RuleObject) => call('create', metadata.name),
-    patch: async (_: unknown, { name }: { name: string }) => call('patch', name),
+    patch: async (_: unknown, { name }: { name: string }, { patch: { body } }: Patched) => {
+      const before = call('patch', name);
+      specs.push(body.spec);
+      const labels = { ...before.metadata.labels, ...body.metadata.labels };
+      return { ...before, metadata: { ...before.metadata, labels }, spec: body.spec };
+    },
     delete: async (_: unknown, { name }: { name: string }) => call('delete', name),
     get: async (_: unknown, { name }: { name: string }) =>
       there.find(({ metadata }) => metadata.name === name),
@@ -87,7 +96,7 @@ const start = ({
     },
   );
   run(generator);
-  return { generator, calls, told };
+  return { generator, calls, told, specs };
 };
 
 describe('a generator of rules', () => {
@@ -124,6 +133,19 @@ describe('a generator of rules', () => {
     await vi.advanceTimersByTimeAsync(120);
     expect(calls).toEqual(['create a', ...then]);
     expect(told).toEqual([]);
+  });
+
+  it('takes a rule over as it is, and changes what it asks for then', async () => {
+    const was = { target: 'SNAT' };
+    const there = [{ ...rule('a'), spec: was }];
+    const { calls, specs } = start({
+      changes: [created('a')],
+      there,
+      whose: () => 'to be adopted',
+    });
+    await vi.advanceTimersByTimeAsync(120);
+    expect(calls).toEqual(['create a', 'patch a', 'patch a']);
+    expect(specs).toEqual([was, { target: null }]);
   });
 
   it('checks at growing intervals whether a name that somebody else has is free', async () => {

@@ -58,7 +58,13 @@ export const writeRules = async (
           : undefined;
       const of = there && isStaying(there) ? whose(there) : 'ours';
       if (of === 'others') throw new NameTakenError(`${rule} exists already`);
-      kept.push({ ...(of === 'ours' ? result : await keep(owned, wanted, there)), rule });
+      const adopt = async (): Promise<Kept<RuleObject>> => {
+        // First as it is: what is not its own yet the coordinator may not change.
+        const asItIs = wanted && { ...wanted, fields: { spec: there?.spec } };
+        const { object } = await keep(owned, asItIs, there);
+        return object ? keep(owned, wanted, object) : { outcome: 'changed' };
+      };
+      kept.push({ ...(of === 'ours' ? result : await adopt()), rule });
     } catch (error) {
       if (isRefusal(error)) refusals.push({ change, error });
       else failures.push(error);

@@ -39,6 +39,15 @@ describe('a resource of the whole cluster, in another group', () => {
     ]);
   });
 
+  it('has a bound for what its schema does not bound, as each kind of each group of ours has', () => {
+    const scopes = blocks['resources-written'] as { apiGroups: string[]; resources: string[] }[];
+    const bounded = scopes.flatMap(({ apiGroups }) => apiGroups);
+    expect(new Set(bounded)).toEqual(
+      new Set([...resources, wholeCluster].map(({ group }) => group)),
+    );
+    expect(scopes.map((one) => one.resources)).toEqual([['*'], ['*']]);
+  });
+
   it('has its status fenced under its own scope', () => {
     expect(blocks['statuses-written']).toEqual([
       expect.objectContaining({ resources: ['*/status'], scope: 'Namespaced' }),

@@ -9,7 +9,7 @@ import {
   WRITTEN_ON_CNF_PODS,
   WRITTEN_ON_PODS,
 } from '#shared/names.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource, MAX_TEMPLATE_BYTES } from '#shared/resources/cnf-deployment.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import type { Blocks } from './blocks.ts';
@@ -92,11 +92,19 @@ const notRules = (resources: readonly Resource[], rules: readonly KindDefinition
 const aloneOf = (resources: readonly Resource[], of: string): Resource[] =>
   resources.filter(({ group, isCoordinatorsAlone }) => isCoordinatorsAlone && group === of);
 
+/** In CEL. */
+const listOf = (names: readonly string[]): string =>
+  `[${names.map((name) => `'${name}'`).join(', ')}]`;
+
 const madeByCoordinator = (rules: readonly KindDefinition[]): object[] => {
   const made = rules.filter(({ isMadeByCoordinator }) => isMadeByCoordinator);
   const names = made.map(({ plural }) => `'${plural}'`).join(', ');
   const expression = `request.resource.resource in [${names}]`;
-  return [{ name: 'isOfAKindThatItMakes', expression }];
+  const makers = rules.filter(({ generates }) => generates).map(({ kind }) => kind);
+  return [
+    { name: 'isOfAKindThatItMakes', expression },
+    { name: 'kindsOfOwners', expression: listOf([...makers, cnfDeploymentResource.kind, 'Pod']) },
+  ];
 };
 
 const namesOfTheFleet: readonly object[] = [
@@ -111,11 +119,18 @@ const LEAST_FOR_ANNOTATIONS = 32_768;
 /** The API server allows no more of any object. */
 const MOST_FOR_ANNOTATIONS = 262_144;
 
-const annotationLimit = (rules: readonly KindDefinition[]): object[] => {
-  const limits = rules.flatMap((rule): [plural: string, limit: number][] => {
-    const limit = ESCAPED * largestOf(specSchemaOf(rule), `${rule.kind}.spec`);
+/** Of the rest of a spec, which no schema bounds. */
+const besideSchema = ({ plural }: Resource): number =>
+  plural === cnfDeploymentResource.plural ? MAX_TEMPLATE_BYTES : 0;
+
+/** People write no object that the coordinator alone writes, and may annotate it. */
+const annotationLimit = (resources: readonly Resource[]): object[] => {
+  const written = resources.filter(({ isCoordinatorsAlone }) => !isCoordinatorsAlone);
+  const limits = written.flatMap((one): [plural: string, limit: number][] => {
+    const spec = largestOf(specSchemaOf(one), `${one.kind}.spec`) + besideSchema(one);
+    const limit = ESCAPED * spec;
     return limit > LEAST_FOR_ANNOTATIONS
-      ? [[rule.plural, Math.min(limit, MOST_FOR_ANNOTATIONS)]]
+      ? [[one.plural, Math.min(limit, MOST_FOR_ANNOTATIONS)]]
       : [];
   });
   const cases = limits.map(
@@ -123,10 +138,6 @@ const annotationLimit = (rules: readonly KindDefinition[]): object[] => {
   );
   return [{ name: 'most', expression: `${cases.join('')}${LEAST_FOR_ANNOTATIONS}` }];
 };
-
-/** In CEL. */
-const listOf = (names: readonly string[]): string =>
-  `[${names.map((name) => `'${name}'`).join(', ')}]`;
 
 /** `rules` are also among `resources`. */
 export const fenceBlocks = (
@@ -138,6 +149,7 @@ export const fenceBlocks = (
     ['CREATE'],
   ),
   'rules-written': requests(rules, ['CREATE', 'UPDATE']),
+  'resources-written': requests(resources, ['CREATE', 'UPDATE']),
   'rules-that-run-programs': requestsAbout(
     rules.filter(({ runsPrograms }) => runsPrograms),
     ['CREATE', 'UPDATE'],
@@ -160,6 +172,6 @@ export const fenceBlocks = (
   ]),
   'made-of-fleets': requestsAbout(aloneOf(resources, FLEET_GROUP), ['CREATE', 'UPDATE']),
   'cnfs-rolled-out': requestsAbout([cnfDeploymentResource], ['CREATE', 'UPDATE']),
-  'annotation-limit': annotationLimit(rules),
+  'annotation-limit': annotationLimit(resources),
   'ties-rules-to-a-cnf': notRules(resources, rules),
 });

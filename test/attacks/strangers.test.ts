@@ -135,6 +135,7 @@ const webhooks = [
   'second-cnfs',
   'workloads',
   'workload-labels',
+  'cnf-deployments',
 ];
 const pathsOf = (webhook: string): string[] => [
   `/admission/${webhook}`,

@@ -150,6 +150,9 @@ const sizes = ({ closed }: Places): Case[] => {
         'create a rule with 129 labels': create(
           zone(closed, 'lan2', { labels: { sdewanPurpose: 'cnf-1', ...named(128) } }),
         ),
+        'give a CNFDeployment as many': patch(['cnfdeployment', ROLLED, '-n', closed], {
+          metadata: { labels: named(129) },
+        }),
       },
       allowed: {
         'create a rule with 127': create(
@@ -337,11 +340,15 @@ const bindings = ({ closed, open }: Places): Case[] => [
   },
 ];
 
+const OWNERS = 'CNFService, CNFLocalService, CNFHubSite, CNFDeployment, Pod';
+const CONFIG_MAP = { ...OWNER, apiVersion: 'v1', kind: 'ConfigMap' };
 const POLICY_OF_RULES = { policy: 'sdewan-coordinator-rules', who: 'coordinator' } as const;
 
 const rules = ({ closed }: Places): Case[] => {
   const other = { spec: { dest_ip: '10.0.0.2' } };
   const target = (name: string) => ['firewalldnat', name, '-n', closed];
+  const ofIcn = ['cnfnat', 'of-icn', '-n', closed];
+  const taken = { metadata: { labels: MARK, ownerReferences: [OWNER] } };
   return [
     {
       ...POLICY_OF_RULES,
@@ -367,13 +374,14 @@ const rules = ({ closed }: Places): Case[] => {
           ...other,
           metadata: { labels: MARK },
         }),
+        "change what ICN's controller has made as it takes it over": patch(ofIcn, {
+          ...taken,
+          spec: { src_dip: '10.0.0.2' },
+        }),
       },
       allowed: {
         'change the spec of a rule with its label': patch(target('marked'), other),
-        "take over what ICN's controller has made from a CR": patch(
-          ['cnfnat', 'of-icn', '-n', closed],
-          { metadata: { labels: MARK, ownerReferences: [OWNER] }, spec: { src_dip: '10.0.0.2' } },
-        ),
+        "take over what ICN's controller has made from a CR": patch(ofIcn, taken),
       },
     },
     {
@@ -393,6 +401,23 @@ const rules = ({ closed }: Places): Case[] => {
         'label a rule with its label': patch(target('marked'), {
           metadata: { labels: { a: 'b' } },
         }),
+      },
+    },
+    {
+      ...POLICY_OF_RULES,
+      message: `the coordinator may give owners only to what it makes or takes over, and no others than ${OWNERS}`,
+      denied: {
+        'have a rule of its own collected': patch(target('marked'), {
+          metadata: { ownerReferences: [OWNER] },
+        }),
+        'make a rule with an owner of another kind': create(
+          dnat(closed, 'new', MARK, { ownerReferences: [CONFIG_MAP] }),
+        ),
+      },
+      allowed: {
+        'make one with an owner of a kind that makes rules': create(
+          dnat(closed, 'new', MARK, { ownerReferences: [OWNER] }),
+        ),
       },
     },
     {
@@ -437,6 +462,21 @@ const rules = ({ closed }: Places): Case[] => {
         'remove the finalizer of agents': patch(target('theirs'), {
           metadata: { finalizers: null },
         }),
+      },
+    },
+    {
+      ...POLICY_OF_RULES,
+      message: "the coordinator may add no finalizer of ICN's controller",
+      denied: {
+        'make a rule look as if it could be taken over': patch(target('theirs'), {
+          metadata: { finalizers: ['firewalldnat.finalizers.sdewan.akraino.org'] },
+        }),
+        'create one with it': create(
+          dnat(closed, 'new', MARK, { finalizers: ['firewalldnat.finalizers.sdewan.akraino.org'] }),
+        ),
+      },
+      allowed: {
+        "remove the one of ICN's controller": patch(ofIcn, { metadata: { finalizers: null } }),
       },
     },
   ];
@@ -697,6 +737,8 @@ const pods = ({ closed }: Places): Case[] => {
     return { initContainers: [{ name: 'sdewan-agent', image: 'none', env }] };
   };
   const change = (metadata: object): Attempt => patch(['pod', SILENT, '-n', closed], { metadata });
+  const ofStatus = (status: object): Attempt =>
+    patch(['pod', SILENT, '-n', closed, '--subresource=status'], { status });
   return [
     {
       ...common,
@@ -750,6 +792,19 @@ const pods = ({ closed }: Places): Case[] => {
         }),
       },
       allowed: { 'take the purpose from a pod': change({ labels: { sdewanPurpose: null } }) },
+    },
+    {
+      policy: 'sdewan-pod-addresses',
+      message:
+        'status.podIPs: nodes alone write the addresses of pods; who runs virtual kubelets that are none needs the right to verb assign on podaddresses.permissions.sdewan.akraino.org in all namespaces',
+      who: 'tenant',
+      denied: {
+        'have a pod claim the address of another': ofStatus({
+          podIP: '10.9.9.9',
+          podIPs: [{ ip: '10.9.9.9' }],
+        }),
+      },
+      allowed: { 'write what else is in its status': ofStatus({ message: 'x' }) },
     },
   ];
 };
@@ -928,6 +983,7 @@ const rolledPods = ({ closed }: Places): Case[] => {
       denied: {
         'forge the phase of a pod': ofStatus({ phase: 'Failed' }),
         'forge the address of a pod': ofStatus({ podIP: '10.9.9.9', podIPs: [{ ip: '10.9.9.9' }] }),
+        'forge which generation of it the kubelet has': ofStatus({ observedGeneration: 99 }),
         'forge what runs in a pod': ofStatus({
           containerStatuses: [
             { name: 'openwrt', image: 'none', imageID: '', ready: true, restartCount: 0 },

@@ -111,12 +111,18 @@ export const secret = (namespace: string, name: string, type = 'Opaque'): object
   type,
   metadata: { name, namespace },
 });
-export const dnat = (namespace: string, name: string, labels: object = {}): object => {
+export const dnat = (
+  namespace: string,
+  name: string,
+  labels: object = {},
+  metadata: object = {},
+): object => {
   const spec = { src: 'wan', proto: 'tcp', src_dport: '22', dest_ip: '10.0.0.1' };
   return withMetadata(rule('FirewallDNAT', name, spec), {
     namespace,
     labels: { sdewanPurpose: 'cnf-1', ...labels },
     annotations: { 'sdewan.akraino.org/references': 'off' },
+    ...metadata,
   });
 };
 export const zone = (namespace: string, name: string, metadata: object = {}): object =>

@@ -1,5 +1,6 @@
 /** What the items of `sdewan check` are made of, read from a cluster. What the user may not see becomes an item of its own. */
 import * as z from 'zod';
+import { isAllowed } from '#shared/kube/access.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
 import { objectSchema, resourceV1, type ResourceType } from '#shared/kube/objects.ts';
@@ -9,7 +10,6 @@ import { resources } from '#shared/resources/resources.ts';
 import { podResource } from '../../cnf/workload.ts';
 import { RESERVED_PORTS } from '../../generated-rules/services/claims.ts';
 import { serviceResource } from '../../generated-rules/services/service.ts';
-import { isAllowed } from '../cluster/access.ts';
 import { deployments } from '../cluster/deployments.ts';
 import type { ClusterFacts } from '../cluster/facts.ts';
 import { rightsOf } from '../cluster/rights.ts';

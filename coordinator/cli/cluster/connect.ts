@@ -12,7 +12,7 @@ import { connectToPod, PortForwardError, type PodPort } from '#shared/kube/port-
 import { messageOf } from '#shared/runtime/errors.ts';
 import { CannotTellError, type CommandIo, type Given } from '../command.ts';
 import { fileProblem, isFileError } from '../files.ts';
-import { isAllowed } from './access.ts';
+import { isAllowed } from '#shared/kube/access.ts';
 import { rightsOf, type Lacking } from './rights.ts';
 
 export type Cluster = {

@@ -26,6 +26,9 @@ export class FakeFleetApi {
   readonly refusals = new Map<string, { status: number; reason: string }>();
   /** Called before each write takes effect, by what `writes` would say: `lost` if its answer is not to come, `overtaken` if somebody else writes first. */
   fate: (write: string) => 'lost' | 'overtaken' | undefined = () => undefined;
+  /** What this client may do, by `verb plural`; each question is noted. */
+  readonly mayNot = new Set<string>();
+  readonly rightsAsked: string[] = [];
   readonly #objects = new Map<string, Map<string, Stored>>();
   /** By plural: who watches. */
   readonly #watchers = new Map<string, Set<(line: string) => void>>();
@@ -77,6 +80,8 @@ export class FakeFleetApi {
         resourceVersion: String(this.#version),
       }),
       create: async (resource, body) => {
+        if (resource.plural === 'selfsubjectaccessreviews')
+          return resource.schema.parse(this.#review(body));
         const given = givenOf(body);
         const { name } = given.metadata;
         const made = this.#write('create', resource, name, () => {
@@ -114,6 +119,13 @@ export class FakeFleetApi {
     // What is missing is called by no controller of the fleet.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return client as KubeClient;
+  }
+
+  #review(body: unknown): object {
+    const { verb, resource } = reviewSchema.parse(body).spec.resourceAttributes;
+    const right = `${verb} ${resource}`;
+    this.rightsAsked.push(right);
+    return { status: { allowed: !this.mayNot.has(right) } };
   }
 
   #tell(plural: string, type: string, object: Stored): void {
@@ -170,6 +182,10 @@ export class FakeFleetApi {
 const givenOf = (body: unknown): Given => givenSchema.parse(JSON.parse(JSON.stringify(body)));
 const givenSchema: z.ZodType<Given> = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
+});
+
+const reviewSchema = z.object({
+  spec: z.object({ resourceAttributes: z.object({ verb: z.string(), resource: z.string() }) }),
 });
 
 const refusal = (status: number, reason: string): KubeError =>

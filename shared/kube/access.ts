@@ -1,7 +1,7 @@
-/** Whether the user may do something, as the API server says. */
+/** Whether this client's user may do something, as the API server says. */
 import * as z from 'zod';
-import type { KubeClient } from '#shared/kube/client.ts';
-import { resourceV1 } from '#shared/kube/objects.ts';
+import type { KubeClient } from './client.ts';
+import { resourceV1 } from './objects.ts';
 
 /** As RBAC has them; all namespaces, and all names, where none is given. */
 export type AskedAccess = {
@@ -22,7 +22,7 @@ const accessReviews = resourceV1(
 
 /** @throws KubeError */
 export const isAllowed = async (
-  client: KubeClient,
+  client: Pick<KubeClient, 'create'>,
   resourceAttributes: AskedAccess,
   signal: AbortSignal,
 ): Promise<boolean> => {
