@@ -188,6 +188,20 @@ export class OpenwrtBlockedError extends OpenwrtError {
   override name = 'OpenwrtBlockedError';
 }
 
+/** OpenWRT refuses a package as it was before the change, so that nothing of ours comes into force in it; all is as before. */
+export class OpenwrtPackageRefusedError extends OpenwrtBlockedError {
+  override name = 'OpenwrtPackageRefusedError';
+  readonly package: string;
+  /** Why, as a sentence. */
+  readonly why: string;
+  constructor(uciPackage: string, words: string) {
+    const why = `OpenWRT refuses its configuration even without this change: ${words}`;
+    super(`reload ${uciPackage}`, why);
+    this.package = uciPackage;
+    this.why = `OpenWRT refuses /etc/config/${uciPackage} even without a change by the agent: ${words}`;
+  }
+}
+
 /** A service takes longer than OpenWRT waits for it. It goes on by itself, and what it prints is lost. */
 export class OpenwrtReloadTimeoutError extends OpenwrtError {
   override name = 'OpenwrtReloadTimeoutError';

@@ -3,6 +3,7 @@ import { DELETING, namedSection, ruleOf } from '#shared/compile/testing.ts';
 import { ICN_FINALIZERS } from '#shared/names.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { OpenwrtPackageRefusedError } from '../device/driver.ts';
 import {
   createOpenwrt,
   openAgent,
@@ -44,6 +45,43 @@ const targets = (): unknown[] =>
 const put = (name: string, ...sections: UciSection[]): void => {
   openwrt.packages.set(name, { name, sections });
 };
+
+describe('a package that OpenWRT refuses even without a change', () => {
+  beforeEach(() => {
+    openwrt.onApply = (deltas) => {
+      if (deltas.some((delta) => delta.package === 'firewall'))
+        throw new OpenwrtPackageRefusedError('firewall', 'no such device');
+    };
+  });
+
+  it('keeps no rule of other packages waiting, and its own rules say why', async () => {
+    await agent.run([drop('a'), policy('p')]);
+    expect(statesOf(agent)).toEqual({ a: 'pending WaitingForPackage', p: 'wanted Applying' });
+    expect(openwrt.sections('mwan3').map(({ name }) => name)).toContain('p');
+    expect(agent.standings.at(-1)?.verdicts[0]?.message).toBe(
+      'OpenWRT refuses /etc/config/firewall even without a change by the agent: no such device',
+    );
+  });
+
+  it('confirms the deletion of none of its rules', async () => {
+    openwrt.onApply = () => undefined;
+    await agent.run([drop('a')]);
+    openwrt.onApply = () => {
+      throw new OpenwrtPackageRefusedError('firewall', 'no such device');
+    };
+    await agent.run([drop('a', DELETING)]);
+    expect([...(agent.standings.at(-1)?.removed ?? [])]).toEqual([]);
+    expect(rulesThere()).toEqual(['a']);
+  });
+
+  it('is tried again with the next pass', async () => {
+    await agent.run([drop('a')]);
+    openwrt.onApply = () => undefined;
+    await agent.run([drop('a')]);
+    expect(statesOf(agent)).toEqual({ a: 'wanted Applying' });
+    expect(rulesThere()).toEqual(['a']);
+  });
+});
 
 describe('a pass', () => {
   it('reports a rule that has left its purpose for as long as anything of it is there', async () => {

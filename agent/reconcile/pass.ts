@@ -8,9 +8,11 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import {
   OpenwrtBlockedError,
+  OpenwrtPackageRefusedError,
   type ApplyResult,
   type Driver,
   type Fingerprint,
+  type ReadResult,
 } from '../device/driver.ts';
 import { createAuthors, type Authors } from './authors.ts';
 import { blame, refuseWarned } from './blame.ts';
@@ -73,11 +75,15 @@ export const createPass = (deps: PassDeps): Pass => {
     deps.onStanding(standing);
   };
 
-  return async (input, signal) => {
+  const once = async (
+    input: PassInput,
+    refused: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ): Promise<Fingerprint> => {
     const view = deps.lockOut.view(input.rules, lastGood.current());
     const within = { ...deps, authors, view };
     const seen = { ...input, rules: view.rules };
-    const read = await driver.read(signal);
+    const read = without(await driver.read(signal), refused);
     refusals.review(view.rules, read.incarnation);
     const found = afterRead(deps.kinds, seen, read, ledger.record());
     if (input.paused) {
@@ -101,7 +107,27 @@ export const createPass = (deps: PassDeps): Pass => {
     deps.lockOut.passed(view);
     return end.state.fingerprint;
   };
+
+  return async (input, signal) => {
+    const refused = new Map<string, string>();
+    for (;;) {
+      try {
+        return await once(input, refused, signal);
+      } catch (error) {
+        if (!(error instanceof OpenwrtPackageRefusedError) || refused.has(error.package))
+          throw error;
+        refused.set(error.package, error.why);
+      }
+    }
+  };
 };
+
+/** A package that OpenWRT refuses, whoever has written what it refuses, keeps the others waiting no more than one that does not parse. */
+const without = (read: ReadResult, refused: ReadonlyMap<string, string>): ReadResult => ({
+  ...read,
+  packages: new Map([...read.packages].filter(([name]) => !refused.has(name))),
+  unusable: new Map([...read.unusable, ...refused]),
+});
 
 type Look = { state: PassState; plan: Plan };
 type Within = PassDeps & { authors: Authors; view: View };

@@ -41,7 +41,7 @@ export type MemoryOpenwrt = {
   /** What a transaction that succeeded returns. */
   done: Partial<Done>;
   /** Called before a transaction is looked at. */
-  onApply: () => void;
+  onApply: (deltas: readonly UciDelta[]) => void;
   sections: (uciPackage: string) => readonly UciSection[];
 };
 
@@ -76,7 +76,7 @@ export const driverOf = (openwrt: MemoryOpenwrt): Driver => {
       ...openwrt.reading,
     }),
     rename: async (renames) => {
-      openwrt.onApply();
+      openwrt.onApply([]);
       openwrt.renames.push(renames);
       const { mayRename, packages } = openwrt;
       if (!mayRename) return { outcome: 'refused', message: 'no right to' };
@@ -95,7 +95,7 @@ export const driverOf = (openwrt: MemoryOpenwrt): Driver => {
       return { outcome: 'done', observed, fingerprint: await fingerprint() };
     },
     apply: async (deltas) => {
-      openwrt.onApply();
+      openwrt.onApply(deltas);
       openwrt.transactions.push(deltas);
       const next = new Map(openwrt.packages);
       for (const delta of deltas) {

@@ -10,6 +10,7 @@ import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import {
   OpenwrtBlockedError,
   OpenwrtError,
+  OpenwrtPackageRefusedError,
   OpenwrtReloadTimeoutError,
   type ApplyResult,
 } from '../../driver.ts';
@@ -405,10 +406,7 @@ const undo = async (
     if (base === undefined) continue;
     const { refusal } = await path.reload(session, base.content, signal, transaction.limits.waitMs);
     if (refusal !== undefined) {
-      throw new OpenwrtBlockedError(
-        `reload ${delta.package}`,
-        `OpenWRT refuses its configuration even without this change: ${refusal.message}`,
-      );
+      throw new OpenwrtPackageRefusedError(delta.package, refusal.message);
     }
   }
   return result;
