@@ -6,7 +6,7 @@
  *   --peer 'CMD'       the same, as root, at the other end of its interfaces; absent: no packets
  *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked to it: IPsec between the two, and with --peer what cuts the agent off; nothing else
  *   --product          the whole product on the process kubelet, with devices of SDEWAN_OPENWRT_ROOTFS as the CNF's image; needs no --url
- *   --walk N           N random changes, and nothing else
+ *   --walk N           N random changes, then N configurations of an administrator, and nothing else
  *   --icn              by ICN's REST, as root
  *   --user, --password-file   one login; absent: those of test/openwrt-device, with a second device or --walk the agent's own
  *   --update           what is found becomes the recording, and docs/compatibility.md
@@ -67,7 +67,8 @@ const ATTACKS = 'test/attacks/agent-login.test.ts';
 const files = (): string[] => {
   const cut = inside === undefined || peer === undefined ? [] : [LOCK_OUT];
   if (values['other-url'] !== undefined) return [...(mayHoldCertificates ? [TUNNELS] : []), ...cut];
-  if (values.walk !== undefined) return [`${FOLDER}/walk.test.ts`];
+  if (values.walk !== undefined)
+    return [`${FOLDER}/walk.test.ts`, `${FOLDER}/any-configuration.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
   const [icns, others] =
     inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS, POLICIES, LOST_LEDGER, ATTACKS]];
