@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { namedSection, ruleOf } from '#shared/compile/testing.ts';
 import type { LastGood, Verdict } from '#shared/compile/types.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
-import { OpenwrtBlockedError, type ApplyResult } from '../device/driver.ts';
-import { blame, refuseWarned, type BlameDeps } from './blame.ts';
+import { OpenwrtBlockedError, type ApplyResult, type KernelLook } from '../device/driver.ts';
+import { blame, blameFound, refuseWarned, type BlameDeps } from './blame.ts';
 import type { Plan } from './plan.ts';
 import type { Refused } from './refusals.ts';
 import { createSearch } from './search.ts';
@@ -76,6 +76,31 @@ const rejected = (
   sections,
 });
 const refusedUids = (): string[] => [...added.keys()];
+
+describe('of what the kernel shows that OpenWRT refuses', () => {
+  const kernel = (...sections: readonly string[]): KernelLook => ({
+    lacking: new Map(),
+    incomparable: new Map(),
+    refused: new Map([['mwan3', new Map(sections.map((name) => [name, 'too many ports']))]]),
+  });
+
+  it('rules are refused until they change, each for its own section', async () => {
+    const look = lookOf(['a', 'b'].map((name) => verdictOf(name, 'mwan3')));
+    expect(await blameFound(deps, look, kernel('b'))).toBe(true);
+    expect(refusedUids()).toEqual(['b']);
+    expect(added.get('b')).toMatchObject({
+      message: 'OpenWRT refuses package mwan3 with this rule: too many ports',
+      retry: false,
+    });
+  });
+
+  it('no rule is blamed for a section of somebody else, or of another package', async () => {
+    const look = lookOf([verdictOf('a', 'mwan3'), verdictOf('theirs', 'firewall', 'theirs')]);
+    expect(await blameFound(deps, look, kernel('theirs'))).toBe(false);
+    expect(await blameFound(deps, look, undefined)).toBe(false);
+    expect(refusedUids()).toEqual([]);
+  });
+});
 
 describe('of a set that OpenWRT refuses', () => {
   it('the rules whose sections it names are refused, with its words, and are to be tried again', async () => {

@@ -1,6 +1,7 @@
 /** From what OpenWRT refused to the rules that are to blame. One bad rule harms only itself. */
+import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { Verdict } from '#shared/compile/types.ts';
-import { OpenwrtBlockedError, type ApplyResult } from '../device/driver.ts';
+import { OpenwrtBlockedError, type ApplyResult, type KernelLook } from '../device/driver.ts';
 import type { LastGoodStore } from './last-good.ts';
 import type { Plan } from './plan.ts';
 import type { Refusals } from './refusals.ts';
@@ -41,6 +42,30 @@ export const blame = async (
   const guilty = search.refused(() => suspectsIn(plan, rejected));
   const found = verdicts.find(({ rule }) => rule.metadata.uid === guilty);
   if (found !== undefined) await refuse(found);
+};
+
+/**
+ * Refuses the rules that OpenWRT has taken into its files, and that it does not take into its kernel, since others may not get there because
+ * of them. Tried again they would take those out of force again. Gives whether there are any.
+ */
+export const blameFound = async (
+  deps: BlameDeps,
+  looking: { search: Search; plan: Plan },
+  kernel: KernelLook | undefined,
+): Promise<boolean> => {
+  const wanted = new Set(
+    looking.plan.verdicts.flatMap(({ sections }) =>
+      sections.map(({ package: name, name: section }) => ledgerKey(name, section)),
+    ),
+  );
+  const found = [...(kernel?.refused ?? [])].flatMap(([name, sections]) =>
+    [...sections].flatMap(([section, message]) =>
+      wanted.has(ledgerKey(name, section)) ? [{ package: name, message, sections: [section] }] : [],
+    ),
+  );
+  for (const each of found)
+    await blame(deps, looking, { outcome: 'rejected', lasting: true, ...each });
+  return found.length > 0;
 };
 
 /** Rules with changed sections, in the order of the file, so that of two that cannot be together the later one goes. */

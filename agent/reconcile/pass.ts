@@ -15,7 +15,7 @@ import {
   type ReadResult,
 } from '../device/driver.ts';
 import { createAuthors, type Authors } from './authors.ts';
-import { blame, refuseWarned } from './blame.ts';
+import { blame, blameFound, refuseWarned } from './blame.ts';
 import { changesIn } from '../lock-out/changes.ts';
 import type { LockOut } from '../lock-out/lock-out.ts';
 import type { View } from '../lock-out/view.ts';
@@ -158,6 +158,7 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
   const search = createSearch();
   const readBacks = createReadBacks();
   let { state, plan } = first;
+  if (await blameFound(deps, { search, plan }, state.kernel)) plan = planNow(deps, state, search);
   for (let tries = 1; ; tries += 1) {
     if (plan.deltas.length === 0) {
       if (!search.accepted()) return { state, plan };
@@ -199,6 +200,7 @@ const carryOut = async (
   deps.onTransaction(result.outcome);
   if (isDone) {
     refuseWarned(deps, standingIn(next, plan, deps.authors));
+    await blameFound(deps, { search, plan }, next.kernel);
     return next;
   }
   const toBlame = readBacks.toBlame(result);

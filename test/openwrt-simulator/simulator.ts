@@ -11,6 +11,7 @@ import type { JournalEntry } from './journal.ts';
 import { toBytes } from './bytes.ts';
 import type { Ruleset } from './programs/firewall/ruleset.ts';
 import type { LoadedFirewall } from './programs/fw4.ts';
+import type { Mwan3 } from './programs/mwan3.ts';
 import type { Netifd } from './programs/netifd.ts';
 import type { ProgramResult } from './programs/runner.ts';
 import type { UciStore } from './uci/store.ts';
@@ -51,6 +52,8 @@ export type Simulator = {
   /** Table fw4, and routes and rules: what others do to them by nft and ip. */
   readonly nft: Ruleset;
   readonly routing: Netifd;
+  /** mwan3's chains, its uplinks, and what others do to the chains by iptables. */
+  readonly mwan3: Mwan3;
   readonly policies: PolicyTables;
   /** Calls of ICN's REST since the start, as `METHOD path`. */
   restCalls: () => readonly string[];
@@ -96,6 +99,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     firewall: () => device.fw4.loaded,
     nft: device.fw4.nft,
     routing: device.netifd,
+    mwan3: device.mwan3,
     policies: device.policies,
     restCalls: () => restCalls,
     kernel: device.kernel,

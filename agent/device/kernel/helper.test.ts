@@ -1,6 +1,6 @@
 /** What it finds on a device is tested by the conformance suite; here only that shells can parse it, and what the rights allow. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -88,5 +88,54 @@ describe('a look', () => {
     expect(told).toContain('table inet fw4 ');
     expect(told).toContain('chain mwan3_hook ');
     expect(told.length).toBeLessThan(65_537);
+  });
+});
+
+describe('a look at mwan3', () => {
+  const RULE = '-A mwan3_rules -p tcp -j mwan3_policy_a';
+  const SAID = 'iptables-restore v1.8.9: too many ports specified\nError occurred at line: 3';
+
+  /** `loaded`: what iptables has of the two rules that mwan3 has tried to load; `isBusy`: while it is at work. */
+  const look = (loaded: readonly string[], isBusy = false): { told: string; left: string } => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-helper-'));
+    const at = (name: string): string => path.join(folder, name);
+    const file = (name: string, text: string, mode = 0o644): void =>
+      writeFileSync(at(name), text, { mode });
+    const chains = ['-P INPUT ACCEPT', '-N mwan3_rules', ...loaded, '-A INPUT -j theirs'];
+    file('chains', `${chains.join('\n')}\n`);
+    file('iptables', `#!/bin/sh\ncat ${at('chains')}\n`, 0o755);
+    file('said', `${SAID}\n`);
+    file('iptables-restore', `#!/bin/sh\ncat >/dev/null; cat ${at('said')} >&2; exit 2\n`, 0o755);
+    file('sleep', '#!/bin/sh\n', 0o755);
+    file('flock', `#!/bin/sh\nexit ${isBusy ? 1 : 0}\n`, 0o755);
+    for (const name of ['iface_state', 'iptables_log'])
+      mkdirSync(at(`mwan3/${name}`), { recursive: true });
+    file('mwan3/iface_state/net1', 'online\n');
+    file('mwan3/iface_state/net2', 'offline\n');
+    const tried = ['*mangle', '-F mwan3_rules', `${RULE}1`, `${RULE}2`, 'COMMIT', ''];
+    file('mwan3/iptables_log/iptables-set_user_rules-ipv4.dump', tried.join('\n'));
+    const input = HELPER_SCRIPT.replace('PATH=', `PATH=${folder}:`)
+      .replace('chains_of_mwan3 ip6tables', 'chains_of_mwan3 no-ip6tables')
+      .replaceAll(KERNEL_FILE, at('left/found'))
+      .replaceAll('/var/lock/', `${folder}/`)
+      .replaceAll('/var/run/mwan3', at('mwan3'));
+    const told = execFileSync('sh', ['-s', 'mwan3'], { input, encoding: 'utf8' });
+    const found = at('left/found');
+    return { told, left: existsSync(found) ? readFileSync(found, 'utf8') : '' };
+  };
+  const HEAD = '== online net1\n== ipv4\n-N mwan3_rules\n';
+
+  it('finds its chains, and which uplinks are online', () => {
+    const { told, left } = look([`${RULE}1`, `${RULE}2`]);
+    expect(left).toBe(`${HEAD}${RULE}1\n${RULE}2\n`);
+    expect(told).toMatch(/^[0-9a-f]{32} /);
+  });
+
+  it('asks for the words of iptables-restore, and the line that they name, where its rules are not those that it has tried', () => {
+    expect(look([]).left).toBe(`${HEAD}== refused ipv4\n${RULE}1\n${SAID}\n`);
+  });
+
+  it('says nothing while mwan3 is at work', () => {
+    expect(look([], true)).toEqual({ told: '', left: '' });
   });
 });

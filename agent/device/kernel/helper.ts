@@ -23,6 +23,7 @@ export const POLICIES_LISTED = '/tmp/sdewan-kernel/policies-listed';
 export const VERBS = [
   'state',
   'dump',
+  'mwan3',
   'restore-routes',
   'render',
   'amend',
@@ -116,6 +117,18 @@ listed() {
 	nft -a -s -t list table inet "$1"
 }
 
+# mwan3's chains of one family. It loads all of its rules or none: where there are others than it has tried to load, what is refused, and why.
+chains_of_mwan3() {
+	command -v "$1" || return 0
+	chains=$("$1" -w -t mangle -S | grep -e '^-[NA] mwan3_rule' -e '^-[NA] mwan3_policy_')
+	tried=/var/run/mwan3/iptables_log/iptables-set_user_rules-$2.dump
+	printf '== %s\\n%s\\n' "$2" "$chains" >&3
+	[ $(echo "$chains" | grep -c '^-A mwan3_rules ') != $(grep -c '^-A mwan3_rules ' "$tried") ] || return 0
+	said=$("$1-restore" -T mangle -w -n --test <"$tried" 2>&1) && return 0
+	line=$(echo "$said" | sed -n 's/^Error occurred at line: *//p')
+	printf '== refused %s\\n%s\\n%s\\n' "$2" "$(sed -n "\${line:-1}p" "$tried")" "$said" >&3
+}
+
 # Which table is loaded now. Each load of fw4 replaces its file of state, under this lock, so that the file is the same one as long as the
 # table is; that spares nft, which would read all rules to list the tables, when the change has to be quick.
 name_table() {
@@ -162,6 +175,26 @@ state)
 dump)
 	prepare
 	listed fw4 >"$FOUND"
+	md5sum "$FOUND"
+	;;
+mwan3)
+	prepare
+	# procd and mwan3's hotplug scripts have this lock while they work: what is read under it is whole, and of the uplinks as they are now.
+	exec 9>>/var/lock/procd_mwan3.lock
+	waited=0
+	until flock -n -s 9; do
+		[ $((waited += 1)) -le 12 ] || exit 0
+		sleep 1
+	done
+	{
+		printf '== online' >&3
+		for file in /var/run/mwan3/iface_state/*; do
+			read -r state <"$file" && [ "$state" = online ] && printf ' %s' "\${file##*/}" >&3
+		done
+		echo >&3
+		chains_of_mwan3 iptables ipv4
+		chains_of_mwan3 ip6tables ipv6
+	} 3>"$FOUND" >/dev/null
 	md5sum "$FOUND"
 	;;
 render)

@@ -1,6 +1,6 @@
 /**
  * Whether OpenWRT's kernel has what the packages of its configuration ask for, and the way back. A look every few seconds finds a table
- * of nft that is gone, a route, an ip rule; nft's rules one by one are compared once a minute, and after each reload of ours.
+ * of nft that is gone, a route, an ip rule; nft's rules one by one, and mwan3's, are compared once a minute, and after each reload of ours.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -11,10 +11,12 @@ import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import { found, runVerb } from './calls.ts';
 import { lackingRules, nftRulesIn, type NftRules } from './firewall.ts';
+import { compareMwan3, type Mwan3Compared } from './mwan3.ts';
+import { readIptables } from './mwan3-iptables.ts';
 import type { Space } from '../ubus/write/space.ts';
 import { withoutHandles } from './listing.ts';
 import { lackingRouting } from './routing.ts';
-import { compareSections, NOTHING_LACKS, type Compared } from './sections.ts';
+import { compareSections, type Compared } from './sections.ts';
 
 /** What is gone is to be back after 5 s. */
 const LOOK_MS = 3_000;
@@ -97,11 +99,13 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   let last: KernelLook = NOTHING_FOUND;
   const inRouting = sameAgain(lackingRouting);
   const inRules = sameAgain(lackingRules);
+  let mwan3: Mwan3Seen = NOT_LOOKED;
+  const inMwan3 = sameAgain(lackingMwan3);
 
   /** The hash that the verb has printed, '' where there is nothing to look for, and its other lines; undefined: nobody looks any more. */
   const run = async (
     { session, signal }: Look,
-    verb: 'state' | 'dump',
+    verb: 'state' | 'dump' | 'mwan3',
   ): Promise<{ hash: string; lines: readonly string[] } | undefined> => {
     const known = verb === 'state' ? ahead : undefined;
     ahead = undefined;
@@ -140,17 +144,36 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     thorough = { at: clock.monotonic(), hash, text, rules };
   };
 
+  const readMwan3 = async (look: Look): Promise<void> => {
+    const answer = await run(look, 'mwan3');
+    if (answer === undefined) return;
+    const { hash } = answer;
+    const isKnown = hash === '' || hash === mwan3.hash;
+    const text = isKnown ? mwan3.text : await found(look.session, hash, look.signal);
+    // One that is being reloaded is looked at again as soon as may be.
+    mwan3 = { at: hash === '' ? -Infinity : clock.monotonic(), hash, text, sections: undefined };
+  };
+  const isMwan3Due = ({ contents }: Look): boolean => {
+    const now = contents('mwan3');
+    // Until the packages are read, its hooks tell whether there is anything to look for.
+    if (seen.hooks === 0 && now.length === 0) return false;
+    const hasChanged = mwan3.sections !== undefined && mwan3.sections !== now;
+    return hasChanged || clock.monotonic() - mwan3.at >= THOROUGH_LOOK_MS;
+  };
+
   const compare = ({ contents, capabilities }: Look): KernelLook => {
-    const [firewall, mwan3] = [contents('firewall'), contents('mwan3')];
+    const firewall = contents('firewall');
+    const { sections = contents('mwan3'), text } = mwan3;
+    mwan3 = { ...mwan3, sections };
+    const ofMwan3 = seen.hooks >= (expectedHooks ?? 0) ? inMwan3(sections, text) : undefined;
     const hasTable = capabilities.firewall !== 'fw4' || seen.hasFw4;
-    const hasHooks = seen.hooks >= (expectedHooks ?? 0);
     const found: [string, Compared][] = [
       ['network', inRouting(contents('network'), seen.routing)],
       [
         'firewall',
         hasTable ? inRules(firewall, expected, thorough.rules) : allOf(firewall, `nft's ${FW4}`),
       ],
-      ['mwan3', hasHooks ? NOTHING_LACKS : allOf(mwan3, "mwan3's rules in nft's table mangle")],
+      ['mwan3', ofMwan3 ?? allOf(sections, "mwan3's rules in nft's table mangle")],
     ];
     const part = (key: keyof Compared): BySection =>
       new Map(
@@ -158,7 +181,8 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
           sections.size > 0 ? [[name, sections]] : [],
         ),
       );
-    last = { lacking: part('lacking'), incomparable: part('incomparable'), unread };
+    const refused = new Map(ofMwan3 && [['mwan3', ofMwan3.refused]]);
+    last = { lacking: part('lacking'), incomparable: part('incomparable'), refused, unread };
     return last;
   };
 
@@ -166,6 +190,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     if (unread === undefined) await readState(at);
     const isDue = clock.monotonic() - thorough.at >= THOROUGH_LOOK_MS;
     if (unread === undefined && isDue && seen.hasFw4) await readRules(at);
+    if (unread === undefined && isMwan3Due(at)) await readMwan3(at);
   };
   const compared = (at: Look): KernelLook => {
     if (unread === undefined) return compare(at);
@@ -188,7 +213,10 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     see,
     compare: compared,
     reloaded: async (at, packages, table) => {
-      if (packages.includes('mwan3')) expectedHooks = undefined;
+      if (packages.includes('mwan3')) {
+        expectedHooks = undefined;
+        mwan3 = NOT_LOOKED;
+      }
       if (packages.includes('firewall')) {
         expected = undefined;
         thorough = { ...thorough, at: -Infinity };
@@ -210,11 +238,30 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     space: () => (unread === undefined ? seen.space : undefined),
     version: () =>
       JSON.stringify(
-        [last.lacking, last.incomparable].map((some) =>
+        [last.lacking, last.incomparable, last.refused ?? []].map((some) =>
           [...some].map(([name, sections]) => [name, ...sections]),
         ),
       ),
   };
+};
+
+type Mwan3Seen = {
+  at: number;
+  hash: string;
+  /** Undefined: nobody has looked yet, or it was being reloaded whenever somebody did. */
+  text: string | undefined;
+  /** What `text` is compared with until it is read again; undefined: the package as it is read next. */
+  sections: readonly UciSection[] | undefined;
+};
+const NOT_LOOKED: Mwan3Seen = { at: -Infinity, hash: '', text: undefined, sections: undefined };
+
+const lackingMwan3 = (sections: readonly UciSection[], text: string | undefined): Mwan3Compared => {
+  const loaded = text === undefined ? undefined : readIptables(text);
+  if (loaded !== undefined) return compareMwan3(sections, loaded);
+  const compared = compareSections(text === undefined ? sections : [], () => {
+    throw new Error('mwan3 is being reloaded');
+  });
+  return { ...compared, refused: new Map() };
 };
 
 type Answer = Awaited<ReturnType<typeof runVerb>>;

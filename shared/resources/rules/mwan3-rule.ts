@@ -24,9 +24,13 @@ const spec = z.strictObject({
   timeout: count(1, 1_000_000).describe('Duration of sticky, in seconds. Default: 600.'),
 });
 
-/** mwan3 takes ports as iptables' multiport does: `80,443,8000:8100`. */
+/** mwan3 takes ports as iptables' multiport does: `80,443,8000:8100`, and refuses all rules for a range of one port. */
 const multiport = (ports: string | undefined): string | undefined =>
-  ports && parts(ports).join(',').replaceAll('-', ':');
+  ports &&
+  parts(ports)
+    .join(',')
+    .replaceAll('-', ':')
+    .replaceAll(/\b(\d+):\1\b/g, '$1');
 
 export const mwan3Rule = defineKind({
   ...ruleResource,

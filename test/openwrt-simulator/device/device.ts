@@ -17,6 +17,7 @@ import { createIpsec, createSwanctl } from '../programs/ipsec.ts';
 import { createInitScript } from '../programs/init-script.ts';
 import { createKeepalived, type Keepalived } from '../programs/keepalived.ts';
 import { createKernelHelper, KERNEL_HELPER_PATH } from '../programs/kernel-helper.ts';
+import { Mwan3 } from '../programs/mwan3.ts';
 import { Netifd } from '../programs/netifd.ts';
 import { PolicyTables } from '../programs/policies.ts';
 import { ProgramRunner, type Program } from '../programs/runner.ts';
@@ -88,6 +89,7 @@ export type Device = {
   rpcd: Rpcd;
   fw4: Fw4;
   netifd: Netifd;
+  mwan3: Mwan3;
   keepalived: Keepalived;
   /** Tables of nft beside fw4's. */
   policies: PolicyTables;
@@ -113,6 +115,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const { reloadMsPerRule = 0, reloadMs = 0 } = options;
   const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule, reloadMs });
   const netifd = new Netifd(store);
+  const mwan3 = new Mwan3(store);
   const keepalived = createKeepalived(root, store);
   const policies = new PolicyTables();
   const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
@@ -128,6 +131,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     writeBytes(root.path(`/etc/init.d/${nameOf(ipsecScript)}`), textOf(ipsecScript));
     fw4.boot();
     netifd.boot();
+    mwan3.act('start');
     keepalived.boot();
   };
   boot('process');
@@ -137,7 +141,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     timeoutMs: options.execTimeoutMs,
     programs: {
       ...deviceProgramsOf(
-        { root, store, writer, services, fw4, netifd, keepalived, policies, clock, journal },
+        { root, store, writer, services, fw4, netifd, mwan3, keepalived, policies, clock, journal },
         Object.fromEntries(scripts.map((name) => [name, options.serviceMs?.[name] ?? 0])),
       ),
       [`/etc/init.d/${nameOf(ipsecScript)}`]: createIpsecScript(ipsecScript, {
@@ -189,6 +193,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     rpcd,
     fw4,
     netifd,
+    mwan3,
     keepalived,
     policies,
     kernel,
@@ -216,6 +221,7 @@ const deviceProgramsOf = (
     | 'services'
     | 'fw4'
     | 'netifd'
+    | 'mwan3'
     | 'keepalived'
     | 'policies'
     | 'clock'
@@ -242,13 +248,17 @@ const deviceProgramsOf = (
 });
 
 const actsOf =
-  (service: string, { netifd, keepalived }: Pick<Device, 'netifd' | 'keepalived'>) =>
+  (
+    service: string,
+    { netifd, mwan3, keepalived }: Pick<Device, 'netifd' | 'mwan3' | 'keepalived'>,
+  ) =>
   (action: string): void => {
     if (service === 'keepalived') keepalived.act(action);
     if (service === 'network' && action === 'reload') netifd.reload();
     if (service === 'network' && action === 'restart') netifd.boot();
-    if (service === 'mwan3' && ['reload', 'restart', 'stop'].includes(action))
-      netifd.flushByMwan3();
+    if (service !== 'mwan3') return;
+    if (['reload', 'restart', 'stop'].includes(action)) netifd.flushByMwan3();
+    if (['start', 'reload', 'restart', 'stop'].includes(action)) mwan3.act(action);
   };
 
 /** procd's trigger on `config.change`; all services but one bear their package's name. */

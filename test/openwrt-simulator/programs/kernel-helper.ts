@@ -10,6 +10,7 @@ import type { UciStore } from '../uci/store.ts';
 import { parsePackage } from '../uci/text.ts';
 import { Ruleset, type NftStep } from './firewall/ruleset.ts';
 import type { Fw4 } from './fw4.ts';
+import type { Mwan3 } from './mwan3.ts';
 import type { Netifd } from './netifd.ts';
 import type { PolicyTables } from './policies.ts';
 import { complained, printed, type Program, type ProgramResult } from './runner.ts';
@@ -34,12 +35,13 @@ type Deps = {
   store: UciStore;
   fw4: Fw4;
   netifd: Netifd;
+  mwan3: Mwan3;
   policies: PolicyTables;
   journal: Journal;
 };
 
 export const createKernelHelper = (deps: Deps): Program => {
-  const { root, store, fw4, netifd, policies, journal } = deps;
+  const { root, store, fw4, netifd, mwan3, policies, journal } = deps;
   const leave = (text: string, before = ''): ProgramResult => {
     for (const view of ['before', 'after'])
       mkdirSync(`${dirname(root.path(FOUND))}/${view}`, { recursive: true });
@@ -101,15 +103,20 @@ export const createKernelHelper = (deps: Deps): Program => {
     const set = policies.listedSet(TABLE, 'isolated_in_4', { terse: true });
     return printed(`${policies.listed(MARKER)}${set}`);
   };
+  const state = (): ProgramResult => {
+    const hooks = mwan3.isLoaded ? '\tchain mwan3_hook {\n'.repeat(2) : '';
+    const table = `${freeSpace(store)}${fw4.nft.isLoaded ? 'table inet fw4 {\n' : ''}${hooks}`;
+    const hasOurs = store.text('network')?.includes('sdewan_') === true;
+    return hasOurs ? leave(routing(netifd), table) : printed(table);
+  };
   return ({ params, by }) => {
     switch (params.join(' ')) {
-      case 'state': {
-        const table = `${freeSpace(store)}${fw4.nft.isLoaded ? 'table inet fw4 {\n' : ''}`;
-        const hasOurs = store.text('network')?.includes('sdewan_') === true;
-        return hasOurs ? leave(routing(netifd), table) : printed(table);
-      }
+      case 'state':
+        return state();
       case 'dump':
         return leave(fw4.nft.listed({ handles: true }));
+      case 'mwan3':
+        return leave(mwan3.shown());
       case 'render':
         return render();
       case 'amend':

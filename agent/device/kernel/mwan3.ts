@@ -1,0 +1,280 @@
+/**
+ * Whether the kernel has what package mwan3 asks for: each rule in its place, for each family of addresses that it is for, and each policy
+ * with the members that mwan3 calls online, so that an uplink that goes down takes nothing out of force. What there should be is made
+ * of the package as mwan3 makes it (mwan3.sh of 2.11). Pure. Which program prints the chains only its reader knows (`mwan3-iptables.ts`).
+ */
+import type { UciSection } from '#shared/uci/model.ts';
+import { keyOf, networkOf, portsOf, protocolOf } from './mwan3-match.ts';
+import { compareSections, type Compared } from './sections.ts';
+
+export const MWAN3_FAMILIES = ['ipv4', 'ipv6'] as const;
+export type Mwan3Family = (typeof MWAN3_FAMILIES)[number];
+
+export type LoadedPolicy = {
+  /** Interface -> weight. */
+  members: ReadonlyMap<string, number>;
+  lastResort: string | undefined;
+};
+
+/** What is loaded for the packets of one family. */
+export type LoadedFamily = {
+  /** `keyOf` each rule in order; one that the reader does not understand is in words of its own. */
+  rules: readonly string[];
+  policies: ReadonlyMap<string, LoadedPolicy>;
+  /** mwan3 loads all rules or none: why it is none, and which rule that is about, by its key or its name. */
+  refused?: { words: string; key?: string; name?: string };
+};
+
+export type Mwan3Loaded = {
+  /** Interfaces. */
+  online: ReadonlySet<string>;
+  /** Those that this OpenWRT has. */
+  families: ReadonlyMap<Mwan3Family, LoadedFamily>;
+};
+
+/** `refused`: section -> why mwan3 does not take it, or none because of it. No repair brings it, and as long as it is there none may come. */
+export type Mwan3Compared = Compared & { refused: ReadonlyMap<string, string> };
+
+export const compareMwan3 = (
+  sections: readonly UciSection[],
+  loaded: Mwan3Loaded,
+): Mwan3Compared => {
+  const refused = new Map<string, string>();
+  const compared = compareSections(sections, () => {
+    const rules = sections.filter(({ type }) => type === 'rule');
+    const chains = [...loaded.families].map(([family, there]) =>
+      compareChain(rules, family, there),
+    );
+    for (const { culprits, words } of chains.toReversed())
+      for (const name of culprits)
+        refused.set(name, `${words}, and mwan3 then puts none of its rules into the kernel`);
+    for (const rule of rules) {
+      const why = whyLeftOut(rule, [...loaded.families.keys()]);
+      if (why !== undefined) refused.set(rule.name, why);
+    }
+    const named = new Map(sections.map((section) => [section.name, section]));
+    return (section) => {
+      if (section.type === 'rule') return firstOf(chains, ({ lackOf }) => lackOf(section));
+      if (section.type !== 'policy') return undefined;
+      return firstOf([...loaded.families], ([family, { policies }]) =>
+        lackOfPolicy({ policy: section, named, family, online: loaded.online }, policies),
+      );
+    };
+  });
+  return { ...compared, refused };
+};
+
+const firstOf = <Item, Found>(
+  items: readonly Item[],
+  find: (item: Item) => Found | undefined,
+): Found | undefined => {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};
+
+const WORDED: Readonly<Record<Mwan3Family, string>> = { ipv4: 'IPv4', ipv6: 'IPv6' };
+
+type Chain = {
+  /** Sections because of which no rule is loaded. */
+  culprits: readonly string[];
+  words: string;
+  /** @throws Error where that cannot be told */
+  lackOf: (rule: UciSection) => string | undefined;
+};
+
+const compareChain = (
+  rules: readonly UciSection[],
+  family: Mwan3Family,
+  { rules: there, refused }: LoadedFamily,
+): Chain => {
+  const wanted = rules.flatMap((rule): { name: string; key: string }[] => {
+    const isWanted = whyUnknown(rule) === undefined && isFor(rule, family);
+    const key = isWanted ? wantedKey(rule) : undefined;
+    return key === undefined ? [] : [{ name: rule.name, key }];
+  });
+  const isCulprit = ({ name, key }: { name: string; key: string }): boolean =>
+    refused !== undefined && (name === refused.name || key === refused.key);
+  const culprits = wanted.filter(isCulprit).map(({ name }) => name);
+  const { missing, misplaced } = placesIn(
+    wanted.map(({ key }) => key),
+    there,
+  );
+  const nameAt = (at: number): string => wanted[at]?.name ?? '';
+  const lost = new Set(missing.map(nameAt));
+  const moved = new Set(misplaced.map(nameAt));
+  const because = refused === undefined ? '' : `: ${whyNone(culprits, refused.words)}`;
+  return {
+    culprits,
+    words: refused?.words ?? '',
+    lackOf: (rule) => {
+      const unknown = whyUnknown(rule);
+      if (unknown !== undefined) throw new Error(unknown);
+      const where = `mwan3's chain mwan3_rules for ${WORDED[family]}`;
+      if (lost.has(rule.name)) return `its rule in ${where}${because}`;
+      return moved.has(rule.name) ? `its place in ${where}` : undefined;
+    },
+  };
+};
+
+const whyNone = ([culprit]: readonly string[], words: string): string =>
+  `mwan3 puts in none of its rules${culprit === undefined ? '' : ` because of section ${culprit}`}: ${words}`;
+
+/**
+ * Places in `wanted` of what is not in `there`, and of what would have to move for the rest to stand in this order. The same key twice
+ * is two rules, the first of which is the first.
+ */
+const placesIn = (
+  wanted: readonly string[],
+  there: readonly string[],
+): { missing: readonly number[]; misplaced: readonly number[] } => {
+  const places = new Map<string, number[]>();
+  for (const [at, key] of there.entries()) {
+    const all = places.get(key);
+    if (all === undefined) places.set(key, [at]);
+    else all.push(at);
+  }
+  const found = wanted.map((key) => places.get(key)?.shift());
+  const missing = found.flatMap((place, at) => (place === undefined ? [at] : []));
+  const present = found.flatMap((place, at) => (place === undefined ? [] : [{ place, at }]));
+  const inOrder = new Set(longestRising(present.map(({ place }) => place)));
+  return { missing, misplaced: present.flatMap(({ at }, n) => (inOrder.has(n) ? [] : [at])) };
+};
+
+/** Indexes of a longest rising subsequence. */
+const longestRising = (numbers: readonly number[]): readonly number[] => {
+  /** Of each length the index of the least number that can end it. */
+  const ends: number[] = [];
+  const before: (number | undefined)[] = [];
+  for (const [at, number] of numbers.entries()) {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if ((numbers[ends[middle] ?? 0] ?? 0) < number) low = middle + 1;
+      else high = middle;
+    }
+    before[at] = ends[low - 1];
+    ends[low] = at;
+  }
+  const chosen: number[] = [];
+  for (let at = ends.at(-1); at !== undefined; at = before[at]) chosen.push(at);
+  return chosen;
+};
+
+const textOf = ({ options }: UciSection, option: string): string => {
+  const value = options[option];
+  return typeof value === 'string' ? value : '';
+};
+
+/** In mwan3's own words. What it says of one family is no fault where the rule is for the other one. */
+const whyLeftOut = (rule: UciSection, families: readonly Mwan3Family[]): string | undefined => {
+  if (whyUnknown(rule) !== undefined) return undefined;
+  if (rule.name.length > MAX_NAME)
+    return `Rule ${rule.name} exceeds max of ${MAX_NAME} chars. Not setting rule`;
+  if (families.some((family) => isFor(rule, family))) return undefined;
+  if (MWAN3_FAMILIES.some((family) => isFor(rule, family))) return 'this OpenWRT has no ip6tables';
+  const family = MWAN3_FAMILIES.find((each) => isOfFamily(rule, each)) ?? 'ipv4';
+  const wrong = addressesOf(rule).find((address) => !fits(address, family));
+  return `invalid ${family} address ${wrong} specified for rule ${rule.name}`;
+};
+
+const MAX_NAME = 15;
+
+const isFor = (rule: UciSection, family: Mwan3Family): boolean =>
+  isOfFamily(rule, family) && addressesOf(rule).every((address) => fits(address, family));
+
+const isOfFamily = (rule: UciSection, family: Mwan3Family): boolean => {
+  const asked = textOf(rule, 'family');
+  return !MWAN3_FAMILIES.some((each) => each === asked) || asked === family;
+};
+
+const addressesOf = (rule: UciSection): readonly string[] =>
+  ['src_ip', 'dest_ip'].map((option) => textOf(rule, option)).filter((text) => text !== '');
+
+/** As mwan3's expressions have it: an IPv4 address inside of one of IPv6 is taken for both, and so fits none. */
+const fits = (address: string, family: Mwan3Family): boolean =>
+  family === 'ipv4' ? !address.includes(':') : !/(?:\d{1,3}\.){3}\d/.test(address);
+
+const COMPARED = ['src_ip', 'dest_ip', 'src_port', 'dest_port', 'proto', 'family', 'sticky'];
+
+/** Why it cannot be told what mwan3 makes of a rule, which none of ours is like. */
+const whyUnknown = (rule: UciSection): string | undefined => {
+  const { options } = rule;
+  const list = ['use_policy', ...COMPARED].find((option) => Array.isArray(options[option]));
+  if (list !== undefined) return `option ${list} is a list`;
+  if (options['src_iface'] !== undefined || options['ipset'] !== undefined)
+    return 'it asks for a device or a set';
+  if (textOf(rule, 'use_policy') === '') return 'it has no policy';
+  return undefined;
+};
+
+const wantedKey = (rule: UciSection): string | undefined => {
+  if (rule.name.length > MAX_NAME) return undefined;
+  const option = (name: string): string => textOf(rule, name);
+  const hasPorts = ['tcp', 'udp'].includes(option('proto'));
+  const [policy, sticky] = [option('use_policy'), option('sticky')];
+  const isBuiltIn = ['default', 'unreachable', 'blackhole'].includes(policy);
+  return keyOf({
+    protocol: protocolOf(option('proto')),
+    source: networkOf(option('src_ip')),
+    destination: networkOf(option('dest_ip')),
+    sourcePorts: hasPorts ? portsOf(option('src_port')) : '',
+    destinationPorts: hasPorts ? portsOf(option('dest_port')) : '',
+    target: isBuiltIn
+      ? { builtIn: policy }
+      : { policy, ...(Number(sticky) === 1 && { stickyAs: rule.name }) },
+  });
+};
+
+/** mwan3's `DEFAULT_LOWEST_METRIC`. */
+const MAX_METRIC = 256;
+
+type Asked = {
+  policy: UciSection;
+  named: ReadonlyMap<string, UciSection>;
+  family: Mwan3Family;
+  online: ReadonlySet<string>;
+};
+
+const lackOfPolicy = (
+  asked: Asked,
+  policies: ReadonlyMap<string, LoadedPolicy>,
+): string | undefined => {
+  const { policy, family } = asked;
+  const chain = `mwan3's chain mwan3_policy_${policy.name} for ${WORDED[family]}`;
+  const there = policies.get(policy.name);
+  if (there === undefined) return chain;
+  const wanted = wantedMembers(asked);
+  if (wanted.size === 0) {
+    const lastResort = textOf(policy, 'last_resort') || 'unreachable';
+    const isLast = ['blackhole', 'default'].includes(lastResort) ? lastResort : 'unreachable';
+    const isThere = there.members.size === 0 && there.lastResort === isLast;
+    return isThere ? undefined : `${isLast} in ${chain}, since no member is online`;
+  }
+  const wrong = [...wanted].find(([name, weight]) => there.members.get(name) !== weight);
+  if (wrong !== undefined) return `member ${wrong[0]} with weight ${wrong[1]} in ${chain}`;
+  const more = [...there.members.keys()].find((name) => !wanted.has(name));
+  return more === undefined ? undefined : `${chain} without ${more}`;
+};
+
+/** Of those that are online, the ones of the least metric. */
+const wantedMembers = ({ policy, named, family, online }: Asked): ReadonlyMap<string, number> => {
+  const used = policy.options['use_member'] ?? [];
+  const members = (typeof used === 'string' ? used.split(/\s+/) : used).flatMap((name) => {
+    const member = named.get(name);
+    const network = member === undefined ? '' : textOf(member, 'interface');
+    const uplink = named.get(network);
+    if (member?.type !== 'member' || uplink?.type !== 'interface') return [];
+    const isOurs = (textOf(uplink, 'family') || 'ipv4') === family && online.has(network);
+    const [metric, weight] = ['metric', 'weight'].map((option) =>
+      Number(textOf(member, option) || 1),
+    );
+    return isOurs ? [{ network, metric: metric ?? 1, weight: weight ?? 1 }] : [];
+  });
+  const least = Math.min(MAX_METRIC, ...members.map(({ metric }) => metric));
+  return new Map(
+    members.flatMap(({ network, metric, weight }) => (metric === least ? [[network, weight]] : [])),
+  );
+};
