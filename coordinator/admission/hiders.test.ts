@@ -6,7 +6,7 @@ import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
-import { hidersAmong } from './hiders.ts';
+import { hiddenBehind, hidersAmong } from './hiders.ts';
 import { change, rule } from './testing/changes.ts';
 import { filterOf } from '../memory/kept-rule.ts';
 import { filtersToLookUp, tiesOf } from './ties.ts';
@@ -19,6 +19,15 @@ const filter = (name: string, spec: object = {}, metadata: Metadata = {}): RuleO
   rule('FirewallRule', name, { src: 'lan', dest: 'wan', target: 'REJECT', ...spec }, metadata);
 const forwarding = (name: string, spec: object = {}, metadata: Metadata = {}): RuleObject =>
   rule('FirewallForwarding', name, { src: 'lan', dest: 'wan', ...spec }, metadata);
+const translation = (name: string, spec: object = {}, metadata: Metadata = {}): RuleObject =>
+  rule(
+    'FirewallDNAT',
+    name,
+    { src: 'wan', src_dport: '80', dest: 'lan', dest_ip: '10.0.0.1', ...spec },
+    metadata,
+  );
+const uplink = (name: string, spec: object = {}, metadata: Metadata = {}): RuleObject =>
+  rule('Mwan3Rule', name, { policy: 'wan', ...spec }, metadata);
 const web = { proto: 'tcp', dest_port: '80' };
 const fresh: Metadata = { creationTimestamp: '' };
 const names = (rules: readonly RuleObject[]): string[] =>
@@ -58,6 +67,18 @@ describe('what is hidden by', () => {
       ['a'],
     ],
     ['a forwarding', forwarding('new', {}, fresh), [forwarding('a')], ['a']],
+    [
+      'a translation of the same port',
+      translation('new', { dest_ip: '10.0.0.2' }, fresh),
+      [translation('a')],
+      ['a'],
+    ],
+    [
+      'a rule of mwan3 for all packets, whichever policy it leads to',
+      uplink('new', { ...web, policy: 'wan-2' }, fresh),
+      [uplink('a')],
+      ['a'],
+    ],
   ])('%s', (_, one, others, expected) => {
     expect(names(hidersAmong(one, others))).toEqual(expected);
   });
@@ -78,6 +99,21 @@ describe('what is not hidden by', () => {
       filter('new', web, fresh),
       [filter('a', { proto: 'all' }, { deletionTimestamp: '2026-01-02T00:00:00Z' })],
     ],
+    [
+      'a translation into another zone, where both may be reflected',
+      translation('new', { dest: 'lan', dest_ip: '10.0.0.2' }, fresh),
+      [translation('a', { dest: 'dmz' })],
+    ],
+    [
+      'one of another family, in mwan3',
+      uplink('new', { ...web, family: 'ipv6' }, fresh),
+      [uplink('a', { dest_ip: '0.0.0.0/0' })],
+    ],
+    [
+      'a rule of the firewall, in mwan3',
+      uplink('new', web, fresh),
+      [filter('a', { proto: 'all' })],
+    ],
     ['a forwarding, as a rule', filter('new', web, fresh), [forwarding('a', {}, at(-1))]],
     [
       'one that firewall4 does not get',
@@ -87,6 +123,26 @@ describe('what is not hidden by', () => {
     ['one with a wrong spec', filter('new', web, fresh), [filter('a', { src_port: 'http' })]],
   ])('%s', (_, one, others) => {
     expect(hidersAmong(one, others)).toEqual([]);
+  });
+});
+
+describe('behind a new rule of all packets', () => {
+  const all = uplink('default-rule', { dest_ip: '0.0.0.0/0' });
+  const four = { ...web, family: 'ipv4' };
+
+  it('is hidden what comes later, as of the rules of one file those with a later name', () => {
+    const later = [
+      uplink('https', four),
+      uplink('six', { family: 'ipv6' }),
+      uplink('abc', { ...four, dest_port: '22' }),
+    ];
+    expect(names(hiddenBehind(all, later))).toEqual(['https']);
+    expect(hiddenBehind(uplink('z', all.spec as object, fresh), later)).toEqual([]);
+  });
+
+  it('is not what was hidden before, or is the rule itself', () => {
+    const others = [uplink('a', {}), uplink('https', four), all];
+    expect(hiddenBehind(all, others)).toEqual([]);
   });
 });
 

@@ -1,46 +1,85 @@
 /**
  * Which rules of ours decide before another one for all that it matches. Pure. It is certain where it names any: of two rules of one zone it does not matter what
- * the zone is, so none is looked up, and each zone that is named is taken for a device of its own.
+ * the zone is, so none is looked up, and each zone that is named is taken for a device of its own; nor which policy of mwan3 a rule leads to.
  */
+import * as z from 'zod';
 import { byPlace } from '#shared/compile/compile.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
 import { firewallForwarding } from '#shared/resources/rules/firewall-forwarding.ts';
+import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
+import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
+import { kindOf } from '#shared/resources/registry.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { hidersOf } from '#shared/trace/hidden.ts';
+import { uplinksOf } from '#shared/trace/uplinks.ts';
 import { uciName } from '#shared/uci/names.ts';
 import { filterOf, isFiltering, isKept } from '../memory/kept-rule.ts';
 
 /** Whoever applies a rule waits for it: with this many it takes about 5 ms (measured), and those are taken that match most. */
 const MAX_LOOKED_AT = 64;
-const PACKAGE = 'firewall';
+const MWAN3 = 'mwan3';
 /** Of a rule that the API server has not stored yet: it comes behind all that it has. */
 const LAST = '9999-12-31T23:59:59Z';
 
 /** Empty where some packet may come to it, or where that takes too long to tell. `others`: of the same CNF; itself may be among them. */
 export const hidersAmong = (rule: RuleObject, others: readonly RuleObject[]): RuleObject[] => {
   if (!isFiltering(rule.kind)) return [];
-  const { creationTimestamp } = rule.metadata;
-  const placed = {
-    ...rule,
-    metadata: { ...rule.metadata, creationTimestamp: creationTimestamp || LAST },
-  };
+  const placed = placedAmong(rule);
   const before = others.flatMap((other) => (isBefore(other, placed) ? withSpec(other) : []));
   const looked = before.toSorted((a, b) => sizeOf(a) - sizeOf(b)).slice(0, MAX_LOOKED_AT);
   return looked.length === 0 ? [] : hidersIn(placed, looked);
 };
 
-const isBefore = (other: RuleObject, rule: RuleObject): boolean => {
-  const isSame = other.kind === rule.kind && other.metadata.name === rule.metadata.name;
-  if (!isFiltering(other.kind) || isSame || other.metadata.deletionTimestamp !== undefined)
-    return false;
-  // Forwardings come behind all rules, wherever they stand.
-  return other.kind === rule.kind
-    ? byPlace(other, rule) < 0
-    : rule.kind === firewallForwarding.kind;
+/** The other way round: to which of the others no packet comes any more, once the rule is there. Few are looked at, those of one file among them. */
+export const hiddenBehind = (rule: RuleObject, others: readonly RuleObject[]): RuleObject[] => {
+  const placed = placedAmong(rule);
+  const rest = others.filter((other) => !isSame(other, rule));
+  return rest
+    .flatMap(withSpec)
+    .filter((other) => isBefore(placed, other))
+    .toSorted(byPlace)
+    .slice(0, MAX_BEHIND)
+    .filter(
+      (other) =>
+        hidersAmong(other, [placed, ...rest]).some((hider) => isSame(hider, rule)) &&
+        hidersAmong(other, rest).length === 0,
+    );
 };
+const MAX_BEHIND = 8;
+
+const placedAmong = (rule: RuleObject): RuleObject => {
+  const { metadata } = rule;
+  return {
+    ...rule,
+    metadata: { ...metadata, creationTimestamp: metadata.creationTimestamp || LAST },
+  };
+};
+
+const isSame = (one: RuleObject, other: RuleObject): boolean =>
+  one.kind === other.kind && one.metadata.name === other.metadata.name;
+
+const isBefore = (other: RuleObject, rule: RuleObject): boolean => {
+  if (!isFiltering(other.kind) || isSame(other, rule)) return false;
+  if (other.metadata.deletionTimestamp !== undefined) return false;
+  if (rule.kind === firewallDnat.kind && !isReflectedAlike(other, rule)) return false;
+  if (other.kind === rule.kind) return byPlace(other, rule) < 0;
+  // Forwardings come behind all rules, wherever they stand.
+  return rule.kind === firewallForwarding.kind && other.kind === firewallRule.kind;
+};
+
+/** Where a translation is reflected depends on addresses that are not known here, but alike for new addresses in one zone. */
+const isReflectedAlike = (other: RuleObject, rule: RuleObject): boolean => {
+  const [a, b] = [withSpec(other)[0]?.spec, rule.spec].map(
+    (spec) => targetSchema.safeParse(spec).data,
+  );
+  if (!a?.dest_ip || !b?.dest_ip) return false;
+  return a.dest === b.dest && (b.dest !== '' || a.dest_ip === b.dest_ip);
+};
+const targetSchema = z.object({ dest: z.string().default(''), dest_ip: z.string().default('') });
 
 const withSpec = (rule: RuleObject): RuleObject[] => {
   const spec = isKept(rule) ? rule.filter : filterOf(rule);
@@ -51,31 +90,49 @@ const sizeOf = ({ spec }: RuleObject): number => Object.keys(spec ?? {}).length;
 
 const hidersIn = (rule: RuleObject, before: readonly RuleObject[]): RuleObject[] => {
   const rules = [...before, rule];
-  const zones = zonesFor(rules);
-  const networks = new Map(zones.map(({ metadata: { name } }): [string, string] => [name, name]));
-  const { desired, verdicts } = compileOffline([...zones, ...rules], networks);
+  const named = standInsFor(rules);
+  const zones = named.flatMap(({ kind, metadata: { name } }) =>
+    kind === firewallZone.kind ? [name] : [],
+  );
+  const networks = new Map([...zones.map((name) => [name, name] as const), [UPLINK, INTERFACE]]);
+  const { desired, verdicts } = compileOffline([...named, ...rules], networks);
   const byName = new Map(
     verdicts.flatMap(({ rule: of, sections }) =>
       sections.map(({ name }): [string, RuleObject] => [name, of]),
     ),
   );
-  const sections = desired.get(PACKAGE) ?? [];
+  const uciPackage = kindOf(rule.kind)?.uci?.package ?? '';
+  const sections = desired.get(uciPackage) ?? [];
   const own = sections.find(({ name }) => byName.get(name) === rule);
   if (!own) return [];
-  const devices = zones.map(
-    ({ metadata: { name } }) => [name, { device: name, addresses: [] }] as const,
-  );
-  return (hidersOf(firewallOf(sections, new Map(devices)), own) ?? []).flatMap((origin) =>
+  const devices = zones.map((name) => [name, { device: name, addresses: [] }] as const);
+  const chains =
+    uciPackage === MWAN3 ? uplinksOf(sections) : firewallOf(sections, new Map(devices));
+  const hiders = (hidersOf(chains, own) ?? []).flatMap((origin) =>
     origin.of === 'section' ? (byName.get(origin.section.name) ?? []) : [],
   );
+  return [...new Set(hiders)];
 };
 
-const zonesFor = (rules: readonly RuleObject[]): RuleObject[] => {
-  const names = new Set(rules.flatMap(referencesOf).map(({ name }) => uciName(name)));
-  return [...names].map((name) => ({
-    apiVersion: `${firewallZone.group}/${firewallZone.version}`,
-    kind: firewallZone.kind,
-    metadata: { name, namespace: '', uid: name, resourceVersion: '', creationTimestamp: '' },
-    spec: { network: [name] },
-  }));
+/** Longer than names that policies and rules of mwan3 can have, which must not be those of interfaces. */
+const INTERFACE = 'interface_of_all_policies';
+const UPLINK = 'uplink';
+
+/** Zones, each of a network of its own, and policies. */
+const standInsFor = (rules: readonly RuleObject[]): RuleObject[] => {
+  const references = rules.flatMap(referencesOf);
+  return [firewallZone, mwan3Policy].flatMap(({ kind, group, version }) => {
+    const names = new Set(
+      references.filter((one) => one.kind === kind).map(({ name }) => uciName(name)),
+    );
+    return [...names].map((name) => ({
+      apiVersion: `${group}/${version}`,
+      kind,
+      metadata: { name, namespace: '', uid: name, resourceVersion: '', creationTimestamp: '' },
+      spec:
+        kind === firewallZone.kind
+          ? { network: [name] }
+          : { members: [{ network: UPLINK, metric: 1, weight: 1 }] },
+    }));
+  });
 };

@@ -4,8 +4,10 @@
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { orderOf } from '#shared/compile/revision.ts';
+import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
 import { firewallForwarding } from '#shared/resources/rules/firewall-forwarding.ts';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
+import { mwan3Rule } from '#shared/resources/rules/mwan3-rule.ts';
 import { ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 
 export type KeptRule = RuleObject & {
@@ -37,13 +39,19 @@ export const shapeOf = ({ metadata }: RuleObject): string | undefined => {
   return generation === undefined || shape.length > MAX_SHAPE_LENGTH ? undefined : shape;
 };
 
-const FILTERING: ReadonlySet<string> = new Set([firewallRule.kind, firewallForwarding.kind]);
+/** Of which the first that a packet matches decides. */
+const FILTERING: ReadonlySet<string> = new Set([
+  firewallRule.kind,
+  firewallForwarding.kind,
+  firewallDnat.kind,
+  mwan3Rule.kind,
+]);
 export const isFiltering = (kind: string): boolean => FILTERING.has(kind);
 
 /** A rule that names so much is no likely one to hide others. */
 const MAX_FILTER_LENGTH = 512;
 
-/** The spec of a rule that lets packets through or does not, where it is short: by it admission tells that one rule hides another. */
+/** The spec of a rule whose packets no later one gets, where it is short: by it admission tells that one rule hides another. */
 export const filterOf = ({ kind, spec }: RuleObject): unknown =>
   isFiltering(kind) && (JSON.stringify(spec)?.length ?? 0) <= MAX_FILTER_LENGTH ? spec : undefined;
 

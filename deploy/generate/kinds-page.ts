@@ -16,9 +16,27 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     '',
     ...kinds.map(({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`),
     '',
+    ...ORDER,
+    '',
     ...kinds.flatMap((kind) => kindSection(kind, usual)),
   ].join('\n');
 };
+
+const ORDER = [
+  '## Order',
+  '',
+  'Of the rules of a kind OpenWRT asks one after the other, and the first that a packet matches decides: FirewallRules, translations (FirewallDNAT, FirewallSNAT,',
+  'CNFNAT), Mwan3Rules. A Mwan3Rule for all packets leaves nothing to those behind it, and of two FirewallDNATs of one port the second never gets a packet. The',
+  "administrator's own sections come first. Ours follow by annotation `sdewan.akraino.org/order`, a whole number, lower ones first, 0 where there is none; then by age, older ones",
+  'first; rules that were created in the same second, as those of one file usually are, by kind and by name. So give the rule for all packets a higher number:',
+  '',
+  '```sh',
+  'kubectl annotate mwan3rule default-rule sdewan.akraino.org/order=100',
+  '```',
+  '',
+  '`kubectl apply` warns of a FirewallRule, FirewallForwarding, FirewallDNAT or Mwan3Rule to which no packet comes, and [`sdewan check`](cli.md#check) names those that are there;',
+  '[`sdewan rules`](cli.md#rules) lists all in their order.',
+];
 
 const apiVersionOf = (kind: KindDefinition | undefined): string =>
   kind ? `${kind.group}/${kind.version}` : '';

@@ -4,12 +4,13 @@
  */
 import { both, inBoth, Space, without, type Box } from './boxes.ts';
 import type { ChainRule, Family, Firewall, Origin } from './types.ts';
+import { UPLINKS } from './uplinks.ts';
 import type { UciSection } from '../uci/model.ts';
 
 /** `by`: in their order, those that decide before it; none where nothing can match it at all. */
 export type Hidden = { section: UciSection; by: readonly Origin[] };
 
-const BASE = ['input', 'forward', 'output', 'dstnat', 'srcnat'] as const;
+const BASE = ['input', 'forward', 'output', 'dstnat', 'srcnat', UPLINKS] as const;
 const MAX_BOXES = 300;
 /** Somebody waits for the answer about one; what is cut into more pieces is seldom hidden. */
 const MAX_BOXES_OF_ONE = 32;

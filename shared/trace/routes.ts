@@ -1,15 +1,18 @@
 /** Where a packet goes: to the CNF itself, or out by a device. */
+import { own } from '../runtime/own.ts';
 import { addressText } from './conditions.ts';
 import { isIn, prefixRange } from './prefixes.ts';
 import type { Travelling } from './packet.ts';
-import type { Prefix, Range, Route, Surroundings } from './types.ts';
-import { answered, type Answers } from './walk.ts';
+import type { Origin, Prefix, Range, Route, Surroundings } from './types.ts';
+import { UPLINKS } from './uplinks.ts';
+import { answered, deciderOf, walk, type Answers, type PassedOver } from './walk.ts';
 
-/** `why`: in words. `to` undefined: there is no route. */
-export type Way =
+/** `why`: in words. `to` undefined: there is no route. `by`: the rule of mwan3 that decides, and those before it. */
+export type Way = { by?: { rule: Origin; passed: readonly PassedOver[] } } & (
   | { to: 'cnf'; why: string }
   | { to: 'device'; device: string; why: string }
-  | { to: undefined; why: string };
+  | { to: undefined; why: string }
+);
 
 type Given = { surroundings: Surroundings; out: string | undefined; answers: Answers };
 
@@ -55,16 +58,36 @@ const routed = (at: Travelling, { surroundings, answers }: Given): Way => {
       ? { to: undefined, why: 'no route is known to it' }
       : { to: 'device', device, why };
   };
-  if (wans.length > 0 && !isLinked(at, surroundings))
-    return choose(
-      wans.flatMap((name) => networks.get(name)?.device ?? []),
-      'mwan3 chooses',
-    );
+  if (wans.length > 0 && !isLinked(at, surroundings)) {
+    const devicesOf = (names: readonly string[]): readonly string[] =>
+      names.flatMap((name) => networks.get(name)?.device ?? []);
+    const chosen = policyFor(at, surroundings, answers);
+    if (chosen === undefined) return choose(devicesOf(wans), 'mwan3 chooses');
+    const { policy, by } = chosen;
+    if (policy === 'unreachable' || policy === 'blackhole')
+      return { to: undefined, why: `by policy ${policy} of mwan3`, by };
+    const members = surroundings.uplinks?.members.get(policy);
+    const all = policy === 'default' ? devices : devicesOf(members ?? wans);
+    return { ...choose(all, `policy ${policy} of mwan3 chooses`), by };
+  }
   if (!routes) return choose(devices, 'by assumption');
   const best = longest(at, surroundings);
   return best === undefined
     ? { to: undefined, why: `no route leads to ${addressText(at.destination, at.packet.family)}` }
     : { to: 'device', device: best, why: 'by the route' };
+};
+
+/** The policy of the first rule of mwan3 that it matches; undefined where there is none, or the rules are not known. */
+const policyFor = (
+  at: Travelling,
+  { uplinks }: Surroundings,
+  answers: Answers,
+): { policy: string; by: NonNullable<Way['by']> } | undefined => {
+  if (uplinks === undefined) return undefined;
+  const { decision, passed } = walk(UPLINKS, at, { firewall: uplinks, answers });
+  const rule = decision && deciderOf(decision);
+  const policy = rule?.of === 'section' ? own(rule.section.options, 'use_policy') : undefined;
+  return rule && typeof policy === 'string' ? { policy, by: { rule, passed } } : undefined;
 };
 
 /** In a network of the CNF itself, which mwan3 leaves alone. */

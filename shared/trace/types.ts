@@ -29,6 +29,13 @@ export type Surroundings = {
   routes: readonly Route[] | undefined;
   /** Interfaces between which mwan3 chooses; none where it is not configured. */
   wans: readonly string[];
+  /** The rules by which it chooses; undefined where nobody told them. */
+  uplinks?: Uplinks;
+};
+
+/** `members`: by policy, the interfaces that it may use. */
+export type Uplinks = Pick<Firewall, 'chains'> & {
+  members: ReadonlyMap<string, readonly string[]>;
 };
 
 /** What a rule asks of a packet; `option` is the one of the section that says so. */

@@ -284,6 +284,14 @@ describe('a rule to which no packet comes', () => {
     );
   });
 
+  it('is named when another one is created that decides first', () => {
+    const same = { ...web, metadata: all.metadata };
+    const later = { ...same, metadata: { ...all.metadata, name: 'web', uid: 'web' } };
+    expect(words({ after: all }, [later])).toBe(
+      'spec: no packet comes to FirewallRule web any more, for which it now decides first; if that is not meant, give it a higher number in annotation sdewan.akraino.org/order, or change one of them',
+    );
+  });
+
   it('is found by what stays in memory of the other, where that is short', () => {
     const kept = (one: RuleObject): KeptRule => ({
       ...identified(one),

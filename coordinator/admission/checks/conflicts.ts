@@ -3,7 +3,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { ORDER_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { few } from '#shared/runtime/few.ts';
 import { isKept } from '../../memory/kept-rule.ts';
-import { hidersAmong } from '../hiders.ts';
+import { hiddenBehind, hidersAmong } from '../hiders.ts';
 import {
   claiming,
   claimsOfRule,
@@ -95,15 +95,23 @@ export const networkHasOneZone: Check = (change, { rules }) => {
   return undefined;
 };
 
-/** A rule that decides for no packet, since others do before it: legal, and rarely meant. */
+/** A rule that decides for no packet, since others do before it, or one because of which another one does: legal, and rarely meant. */
 export const isNotHidden: Check = ({ after, specChanged }, { filters }) => {
   if (after === undefined || !specChanged) return undefined;
   const hiders = hidersAmong(after, filters);
-  if (hiders.length === 0) return undefined;
-  const names = few(hiders.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
-  const decide = hiders.length === 1 ? 'decides' : 'decide';
+  const namesOf = (rules: readonly RuleObject[]): string =>
+    few(rules.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  if (hiders.length > 0) {
+    const decide = hiders.length === 1 ? 'decides' : 'decide';
+    return {
+      reason: 'Caution',
+      message: `spec: no packet comes to it: ${namesOf(hiders)} ${decide} before it for all that it matches; if that is not meant, have it come first by annotation ${ORDER_ANNOTATION}, or change one of them`,
+    };
+  }
+  const hidden = hiddenBehind(after, filters);
+  if (hidden.length === 0) return undefined;
   return {
     reason: 'Caution',
-    message: `spec: no packet comes to it: ${names} ${decide} before it for all that it matches; if that is not meant, have it come first by annotation ${ORDER_ANNOTATION}, or change one of them`,
+    message: `spec: no packet comes to ${namesOf(hidden)} any more, for which it now decides first; if that is not meant, give it a higher number in annotation ${ORDER_ANNOTATION}, or change one of them`,
   };
 };

@@ -39,12 +39,42 @@ it('rules of different CNFs hide each other never', () => {
     metadata: { ...one.metadata, labels: { sdewanPurpose: 'cnf-2' } },
   }));
   const items = hiddenItems(factsOf({ rules: [...zones, all, ...elsewhere, other] }));
-  expect(items).toEqual([{ state: 'Good', what: 'firewall rules: each can decide for a packet' }]);
+  expect(items).toEqual([
+    { state: 'Good', what: 'rules of firewall and mwan3: each can decide for a packet' },
+  ]);
 });
 
 it('where there are too many it is said that nobody has looked', () => {
   const many = Array.from({ length: 1_000 }, (_, port) => rule(`r${port}`, { proto: 'tcp' }));
   expect(hiddenItems(factsOf({ rules: [...zones, all, ...many] }))).toEqual([
     { state: 'Good', what: expect.stringContaining('not looked for in default/cnf-1') },
+  ]);
+});
+
+it('a Mwan3Rule behind one for all packets is named', () => {
+  const later = { labels, creationTimestamp: '2027-01-01T00:00:00Z' };
+  const policy = ruleOf(
+    'Mwan3Policy',
+    'wan',
+    { members: [{ network: 'net2', metric: 1, weight: 1 }] },
+    { labels },
+  );
+  const mwan3 = (name: string, spec: object, more: object) =>
+    ruleOf('Mwan3Rule', name, { policy: 'wan', ...spec }, more);
+  const items = hiddenItems(
+    factsOf({
+      rules: [
+        policy,
+        mwan3('default-rule', { dest_ip: '0.0.0.0/0' }, { labels }),
+        mwan3('https', { proto: 'tcp', dest_port: '443', family: 'ipv4' }, later),
+        mwan3('six', { proto: 'tcp', dest_port: '443', family: 'ipv6' }, later),
+      ],
+    }),
+  );
+  expect(items).toEqual([
+    expect.objectContaining({
+      what: 'Mwan3Rule default/https',
+      cause: expect.stringContaining('Mwan3Rule/default-rule decides before it'),
+    }),
   ]);
 });

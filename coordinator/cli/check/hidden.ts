@@ -13,7 +13,9 @@ import type { Item } from './view.ts';
 const MAX_RULES = 1_000;
 
 export const hiddenItems = (facts: ClusterFacts): Item[] => {
-  const filtering = facts.rules.filter(({ kind }) => kindOf(kind)?.uci?.package === 'firewall');
+  const filtering = facts.rules.filter(({ kind }) =>
+    ['firewall', 'mwan3'].includes(kindOf(kind)?.uci?.package ?? ''),
+  );
   const cnfs = Map.groupBy(filtering, cnfOf);
   const tooMany = [...cnfs].flatMap(([cnf, rules]) => (rules.length > MAX_RULES ? [cnf] : []));
   const found = [...cnfs].flatMap(([cnf, rules]) =>
@@ -23,8 +25,8 @@ export const hiddenItems = (facts: ClusterFacts): Item[] => {
   const left =
     tooMany.length === 0
       ? ''
-      : ` (not looked for in ${few(tooMany)}: more than ${MAX_RULES} firewall rules)`;
-  return [good(`firewall rules: each can decide for a packet${left}`)];
+      : ` (not looked for in ${few(tooMany)}: more than ${MAX_RULES} rules of firewall and mwan3)`;
+  return [good(`rules of firewall and mwan3: each can decide for a packet${left}`)];
 };
 
 const cnfOf = (rule: RuleObject): string => `${rule.metadata.namespace}/${purposeOf(rule)}`;

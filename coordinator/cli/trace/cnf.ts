@@ -7,12 +7,15 @@ import { firewallOf } from '#shared/trace/firewall.ts';
 import { sizeOf } from '#shared/trace/prefixes.ts';
 import type { World } from '#shared/trace/trace.ts';
 import type { Firewall, NetworkState, Prefix, Route, Surroundings } from '#shared/trace/types.ts';
+import { uplinksOf } from '#shared/trace/uplinks.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
 
 /** `nameOf`: whose section it is. */
 export type TracedCnf = {
   world: Omit<World, 'out' | 'firewall'> & { firewall: Firewall };
+  /** Of package mwan3, without what an administrator has there. */
+  uplinks: Firewall;
   nameOf: (section: UciSection) => string;
 };
 
@@ -25,13 +28,14 @@ type Given = {
 };
 
 const PACKAGE = 'firewall';
+const MWAN3 = 'mwan3';
 
 export const tracedCnf = ({ rules, networks, surroundings, others }: Given): TracedCnf => {
   const { desired, verdicts } = compileOffline(rules, networks);
   const names = new Map(
     verdicts.flatMap(({ rule, sections }) =>
       sections
-        .filter((one) => one.package === PACKAGE)
+        .filter((one) => one.package === PACKAGE || one.package === MWAN3)
         .map((one): [string, string] => [one.name, `${rule.kind}/${rule.metadata.name}`]),
     ),
   );
@@ -39,12 +43,14 @@ export const tracedCnf = ({ rules, networks, surroundings, others }: Given): Tra
     ...(others ?? []).filter(({ name }) => !names.has(name)),
     ...(desired.get(PACKAGE) ?? []),
   ];
+  const uplinks = uplinksOf(desired.get(MWAN3) ?? []);
   return {
     world: {
       firewall: firewallOf(sections, surroundings.networks),
-      surroundings,
+      surroundings: { ...surroundings, uplinks },
       isWhole: others !== undefined,
     },
+    uplinks,
     nameOf: sectionNames(names),
   };
 };

@@ -8,6 +8,7 @@ import { originsBy } from '#shared/trace/nft/origins.ts';
 import type { Packet } from '#shared/trace/packet.ts';
 import { trace, type World } from '#shared/trace/trace.ts';
 import type { Surroundings } from '#shared/trace/types.ts';
+import { uplinksOf } from '#shared/trace/uplinks.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { AgentPod } from '../agents/find.ts';
 import { headOf, API_VERSION } from '../output/format.ts';
@@ -66,9 +67,11 @@ export const podTrace = (
   const sections: readonly UciSection[] = held.held;
   const nameOf = sectionNames(rulesBySection(inspection));
   const firewall = firewallOf(sections, surroundings.networks);
+  const mwan3 = inspection.packages.find((one) => one.name === MWAN3);
+  const around = { ...surroundings, ...(mwan3 && { uplinks: uplinksOf(mwan3.held) }) };
   const answerBy = (world: Pick<World, 'firewall'>): TraceAnswer =>
     traceAnswerOf(
-      trace({ ...packet, in: incoming }, { ...world, surroundings, isWhole: true, out }),
+      trace({ ...packet, in: incoming }, { ...world, surroundings: around, isWhole: true, out }),
       packet.family,
       nameOf,
     );
@@ -100,14 +103,16 @@ export const unaskedTrace = (
 ): PodTrace => ({ namespace, pod: name, notKnown: [why] });
 
 const PACKAGE = 'firewall';
+const MWAN3 = 'mwan3';
 
 const rulesBySection = ({ rules }: Inspection): ReadonlyMap<string, string> => {
-  const prefix = ledgerKey(PACKAGE, '');
+  const prefixes = [PACKAGE, MWAN3].map((name) => ledgerKey(name, ''));
   return new Map(
     rules.flatMap(({ kind, name, sections }) =>
-      sections
-        .filter((section) => section.startsWith(prefix))
-        .map((section): [string, string] => [section.slice(prefix.length), `${kind}/${name}`]),
+      sections.flatMap((section): [string, string][] => {
+        const prefix = prefixes.find((each) => section.startsWith(each));
+        return prefix === undefined ? [] : [[section.slice(prefix.length), `${kind}/${name}`]];
+      }),
     ),
   );
 };

@@ -168,6 +168,31 @@ describe('sdewan trace of a CNF', () => {
     expect(view.notKnown).toEqual([expect.stringContaining('sections of administrators')]);
   });
 
+  it('names the rule of mwan3, and its policy, that decide where it leaves', () => {
+    const uplinks = ['net1', 'net2'].map((name) => ({
+      interface: name,
+      up: true,
+      status: 'online',
+    }));
+    const balanced = cnf('cnf-1', 'default', {
+      information: [{ ...twoNetworks, wans: uplinks }],
+    });
+    const policy = (name: string, network: string): RuleObject =>
+      ruleOf('Mwan3Policy', name, { members: [{ network, metric: 1, weight: 1 }] });
+    const ofMwan3 = [
+      policy('one', 'net-a'),
+      policy('two', 'net-b'),
+      ruleOf('Mwan3Rule', 'mail', { policy: 'two', proto: 'tcp', dest_port: '25' }),
+      ruleOf('Mwan3Rule', 'rest', { policy: 'one' }),
+    ];
+    const all = factsOf({ rules: [...rules, ...ofMwan3], cnfs: [balanced] });
+    const view = tracedView(inCluster(all, balanced, { changes: [], networks }), asked);
+    expect(traceText(view, false)).toMatch(
+      /route +by eth2: policy two of mwan3 chooses +Mwan3Rule\/mail/,
+    );
+    expect(view.answer.branches.map(({ outcome }) => outcome.verdict)).toContain('accepted');
+  });
+
   it('says that the CNF has another firewall', () => {
     const old = cnf('cnf-1', 'default', { information: [{ ...twoNetworks, firewall: 'fw3' }] });
     const view = tracedView(inCluster(facts, old, { changes: [], networks }), asked);

@@ -87,8 +87,15 @@ const stageOf = (stage: Stage, family: 4 | 6, nameOf: NameOf): ShownStage => {
     const does = `${stage.device} is in ${zones}`;
     return { stage: stage.stage, decidedBy: '', does, passedOver: [] };
   }
-  if ('way' in stage)
-    return { stage: 'route', decidedBy: '', does: wayText(stage.way), passedOver: [] };
+  if ('way' in stage) {
+    const { way } = stage;
+    return {
+      stage: 'route',
+      decidedBy: way.by ? originText(way.by.rule, nameOf) : '',
+      does: wayText(way),
+      passedOver: way.by ? passedOver(way.by.passed, nameOf) : [],
+    };
+  }
   const passed = passedOver(stage.passed, nameOf);
   if ('mark' in stage)
     return {
