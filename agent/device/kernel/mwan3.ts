@@ -92,8 +92,7 @@ const compareChain = (
 ): Chain => {
   const wanted = rules.flatMap((rule): { name: string; key: string }[] => {
     const isWanted = whyUnknown(rule) === undefined && isFor(rule, family);
-    const key = isWanted ? wantedKey(rule) : undefined;
-    return key === undefined ? [] : [{ name: rule.name, key }];
+    return isWanted ? [{ name: rule.name, key: wantedKey(rule) }] : [];
   });
   const isCulprit = ({ name, key }: { name: string; key: string }): boolean =>
     refused !== undefined && (name === refused.name || key === refused.key);
@@ -171,16 +170,12 @@ const textOf = ({ options }: UciSection, option: string): string => {
 /** In mwan3's own words. What it says of one family is no fault where the rule is for the other one. */
 const whyLeftOut = (rule: UciSection, families: readonly Mwan3Family[]): string | undefined => {
   if (whyUnknown(rule) !== undefined) return undefined;
-  if (rule.name.length > MAX_NAME)
-    return `Rule ${rule.name} exceeds max of ${MAX_NAME} chars. Not setting rule`;
   if (families.some((family) => isFor(rule, family))) return undefined;
   if (MWAN3_FAMILIES.some((family) => isFor(rule, family))) return 'this OpenWRT has no ip6tables';
   const family = MWAN3_FAMILIES.find((each) => isOfFamily(rule, each)) ?? 'ipv4';
   const wrong = addressesOf(rule).find((address) => !fits(address, family));
   return `invalid ${family} address ${wrong} specified for rule ${rule.name}`;
 };
-
-const MAX_NAME = 15;
 
 const isFor = (rule: UciSection, family: Mwan3Family): boolean =>
   isOfFamily(rule, family) && addressesOf(rule).every((address) => fits(address, family));
@@ -210,8 +205,7 @@ const whyUnknown = (rule: UciSection): string | undefined => {
   return undefined;
 };
 
-const wantedKey = (rule: UciSection): string | undefined => {
-  if (rule.name.length > MAX_NAME) return undefined;
+const wantedKey = (rule: UciSection): string => {
   const option = (name: string): string => textOf(rule, name);
   const hasPorts = ['tcp', 'udp'].includes(option('proto'));
   const [policy, sticky] = [option('use_policy'), option('sticky')];
