@@ -34,7 +34,7 @@ export const hidersAmong = (rule: RuleObject, others: readonly RuleObject[]): Ru
   return looked.length === 0 ? [] : hidersIn(placed, looked);
 };
 
-/** The other way round: to which of the others no packet comes any more, once the rule is there. Few are looked at, those of one file among them. */
+/** To which of the others no packet comes any more once the rule is there, by itself. The nearest are looked at, as those of one file are. */
 export const hiddenBehind = (rule: RuleObject, others: readonly RuleObject[]): RuleObject[] => {
   const placed = placedAmong(rule);
   const rest = others.filter((other) => !isSame(other, rule));
@@ -43,11 +43,8 @@ export const hiddenBehind = (rule: RuleObject, others: readonly RuleObject[]): R
     .filter((other) => isBefore(placed, other))
     .toSorted(byPlace)
     .slice(0, MAX_BEHIND)
-    .filter(
-      (other) =>
-        hidersAmong(other, [placed, ...rest]).some((hider) => isSame(hider, rule)) &&
-        hidersAmong(other, rest).length === 0,
-    );
+    .filter((other) => hidersAmong(other, [placed]).length > 0)
+    .filter((other) => hidersAmong(other, rest).length === 0);
 };
 const MAX_BEHIND = 8;
 
