@@ -100,6 +100,23 @@ describe('of what the kernel shows that OpenWRT refuses', () => {
     expect(await blameFound(deps, look, undefined)).toBe(false);
     expect(refusedUids()).toEqual([]);
   });
+
+  it('no rule is blamed for what it was, when the plan is to change it', async () => {
+    const after = namedSection('rule', 'a');
+    const delta = { ...deltaWith('mwan3', []), set: [{ before: after, after }] };
+    const look = lookOf([verdictOf('a', 'mwan3')], [delta]);
+    expect(await blameFound(deps, look, kernel('a'))).toBe(false);
+    expect(refusedUids()).toEqual([]);
+  });
+
+  it('a rule is blamed again for its last good spec, and no third time', async () => {
+    const look = lookOf([verdictOf('a', 'mwan3')]);
+    older = new Map([['a', { spec: {}, generation: 1, revision: REVISION }]]);
+    const times = [];
+    for (let time = 1; time <= 3; time += 1) times.push(await blameFound(deps, look, kernel('a')));
+    expect(times).toEqual([true, true, false]);
+    expect(older.size).toBe(0);
+  });
 });
 
 describe('of a set that OpenWRT refuses', () => {

@@ -1,5 +1,4 @@
 /** From what OpenWRT refused to the rules that are to blame. One bad rule harms only itself. */
-import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { Verdict } from '#shared/compile/types.ts';
 import { OpenwrtBlockedError, type ApplyResult, type KernelLook } from '../device/driver.ts';
 import type { LastGoodStore } from './last-good.ts';
@@ -45,23 +44,31 @@ export const blame = async (
 };
 
 /**
- * Refuses the rules that OpenWRT has taken into its files, and that it does not take into its kernel, since others may not get there because
- * of them. Tried again they would take those out of force again. Gives whether there are any.
+ * Refuses the rules that OpenWRT has in its files as the plan has them, and that it does not take into its kernel, since others may not get
+ * there because of them. Tried again they would take those out of force again. Gives whether another plan follows from that.
  */
 export const blameFound = async (
   deps: BlameDeps,
   looking: { search: Search; plan: Plan },
   kernel: KernelLook | undefined,
 ): Promise<boolean> => {
-  const wanted = new Set(
-    looking.plan.verdicts.flatMap(({ sections }) =>
-      sections.map(({ package: name, name: section }) => ledgerKey(name, section)),
-    ),
-  );
+  const { refusals, lastGood } = deps;
+  const { verdicts, deltas } = looking.plan;
+  const canBlame = ({ rule: { metadata } }: Verdict): boolean =>
+    !refusals.current().has(metadata.uid) || lastGood.current().has(metadata.uid);
+  const isAsPlanned = (name: string, section: string): boolean =>
+    verdicts.some(
+      (verdict) =>
+        verdict.sections.some((one) => one.package === name && one.name === section) &&
+        canBlame(verdict),
+    ) &&
+    !deltas.some(
+      (delta) => delta.package === name && delta.set.some(({ after }) => after.name === section),
+    );
   const found = [...(kernel?.refused ?? [])].flatMap(([name, sections]) =>
-    [...sections].flatMap(([section, message]) =>
-      wanted.has(ledgerKey(name, section)) ? [{ package: name, message, sections: [section] }] : [],
-    ),
+    [...sections]
+      .filter(([section]) => isAsPlanned(name, section))
+      .map(([section, message]) => ({ package: name, message, sections: [section] })),
   );
   for (const each of found)
     await blame(deps, looking, { outcome: 'rejected', lasting: true, ...each });

@@ -158,8 +158,10 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
   const search = createSearch();
   const readBacks = createReadBacks();
   let { state, plan } = first;
-  if (await blameFound(deps, { search, plan }, state.kernel)) plan = planNow(deps, state, search);
   for (let tries = 1; ; tries += 1) {
+    // The last good spec of a rule may be as bad.
+    while (await blameFound(deps, { search, plan }, state.kernel))
+      plan = planNow(deps, state, search);
     if (plan.deltas.length === 0) {
       if (!search.accepted()) return { state, plan };
     } else {
@@ -200,7 +202,6 @@ const carryOut = async (
   deps.onTransaction(result.outcome);
   if (isDone) {
     refuseWarned(deps, standingIn(next, plan, deps.authors));
-    await blameFound(deps, { search, plan }, next.kernel);
     return next;
   }
   const toBlame = readBacks.toBlame(result);

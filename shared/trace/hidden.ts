@@ -10,12 +10,13 @@ import type { UciSection } from '../uci/model.ts';
 /** `by`: in their order, those that decide before it; none where nothing can match it at all. */
 export type Hidden = { section: UciSection; by: readonly Origin[] };
 
+type Chains = Pick<Firewall, 'chains'>;
 const BASE = ['input', 'forward', 'output', 'dstnat', 'srcnat', UPLINKS] as const;
 const MAX_BOXES = 300;
 /** Somebody waits for the answer about one; what is cut into more pieces is seldom hidden. */
 const MAX_BOXES_OF_ONE = 32;
 
-export const hiddenRules = (firewall: Firewall): readonly Hidden[] => {
+export const hiddenRules = (firewall: Chains): readonly Hidden[] => {
   const decided = new Set<UciSection>();
   const hiders = new Map<UciSection, Set<Origin>>();
   for (const family of [4, 6] as const)
@@ -37,10 +38,7 @@ export const hiddenRules = (firewall: Firewall): readonly Hidden[] => {
  * Who decides before a section for all that it matches, in their order; undefined where some packet may come to it. As `hiddenRules` says of it, but at the
  * price of its own packets, and sooner too much counts as left.
  */
-export const hidersOf = (
-  firewall: Firewall,
-  section: UciSection,
-): readonly Origin[] | undefined => {
+export const hidersOf = (firewall: Chains, section: UciSection): readonly Origin[] | undefined => {
   const hiders = new Set<Origin>();
   let isThere = false;
   for (const family of [4, 6] as const)
@@ -63,7 +61,7 @@ class Flow {
   /** Sections that decide for some packet, or could. */
   readonly decided = new Set<UciSection>();
   readonly hiders = new Map<UciSection, Set<Origin>>();
-  readonly #firewall: Firewall;
+  readonly #firewall: Chains;
   readonly #only: UciSection | undefined;
   /** Its rules. */
   readonly #own: readonly ChainRule[] | undefined;
@@ -74,7 +72,7 @@ class Flow {
   readonly #taken: { origin: Origin; box: Box }[] = [];
 
   /** `only`: of packets that this section matches, and about it alone. */
-  constructor(firewall: Firewall, family: Family, only?: UciSection) {
+  constructor(firewall: Chains, family: Family, only?: UciSection) {
     const rules = [...firewall.chains.values()].flat();
     this.#firewall = firewall;
     this.#only = only;

@@ -1,17 +1,15 @@
-/**
- * Package mwan3 as chains of rules, in the order in which the kernel asks them: the first that a packet matches chooses its policy. Pure.
- */
+/** Package mwan3 as a chain of rules, in the order in which the kernel asks them: the first that a packet matches chooses its policy. Pure. */
 import type { UciSection } from '../uci/model.ts';
 import { own } from '../runtime/own.ts';
 import { portConditions } from './matching.ts';
 import { protocolNumber } from './protocols.ts';
-import type { Condition, Firewall, Uplinks } from './types.ts';
+import type { Condition, Uplinks } from './types.ts';
 import * as values from './values.ts';
 
 /** Its only chain. */
 export const UPLINKS = 'mwan3';
 
-export const uplinksOf = (sections: readonly UciSection[]): Firewall & Uplinks => {
+export const uplinksOf = (sections: readonly UciSection[]): Uplinks => {
   const rules = sections.filter(({ type }) => type === 'rule');
   const networks = new Map(
     sections.map(({ name, options }) => [name, options['interface']] as const),
@@ -28,14 +26,7 @@ export const uplinksOf = (sections: readonly UciSection[]): Firewall & Uplinks =
     conditions: conditionsOf(section),
     action: { do: 'accept' } as const,
   }));
-  return {
-    chains: new Map([[UPLINKS, chain]]),
-    members: new Map(members),
-    zones: [],
-    skipped: [],
-    refused: [],
-    includes: [],
-  };
+  return { chains: new Map([[UPLINKS, chain]]), members: new Map(members) };
 };
 
 const conditionsOf = (section: UciSection): Condition[] => {

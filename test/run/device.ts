@@ -60,6 +60,9 @@ const AMENDMENTS = `${FOLDER}/amendments.test.ts`;
 /** With the program of the agent's own login. */
 const POLICIES = `${FOLDER}/policies.test.ts`;
 
+/** What is read back of mwan3, and random histories of it. */
+const MWAN3 = ['mwan3', 'mwan3-histories'].map((name) => `${FOLDER}/${name}.test.ts`);
+
 /** Of the agent's own login. */
 const ATTACKS = 'test/attacks/agent-login.test.ts';
 
@@ -71,7 +74,9 @@ const files = (): string[] => {
     return [`${FOLDER}/walk.test.ts`, `${FOLDER}/any-configuration.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
   const [icns, others] =
-    inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS, POLICIES, LOST_LEDGER, ATTACKS]];
+    inside === undefined
+      ? [[], []]
+      : [[TAKEOVER], [AMENDMENTS, POLICIES, LOST_LEDGER, ATTACKS, ...MWAN3]];
   return values.icn ? [...seen, ...icns, ...cut] : [DRIVER, ...seen, ...others, ...cut];
 };
 

@@ -255,14 +255,11 @@ type Mwan3Seen = {
 };
 const NOT_LOOKED: Mwan3Seen = { at: -Infinity, hash: '', text: undefined, sections: undefined };
 
-const lackingMwan3 = (sections: readonly UciSection[], text: string | undefined): Mwan3Compared => {
-  const loaded = text === undefined ? undefined : readIptables(text);
-  if (loaded !== undefined) return compareMwan3(sections, loaded);
-  const compared = compareSections(text === undefined ? sections : [], () => {
-    throw new Error('mwan3 is being reloaded');
+const lackingMwan3 = (sections: readonly UciSection[], text: string | undefined): Mwan3Compared =>
+  compareMwan3(sections, () => {
+    if (text === undefined) throw new Error('mwan3 is being reloaded');
+    return readIptables(text);
   });
-  return { ...compared, refused: new Map() };
-};
 
 type Answer = Awaited<ReturnType<typeof runVerb>>;
 

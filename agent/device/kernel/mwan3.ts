@@ -35,12 +35,15 @@ export type Mwan3Loaded = {
 /** `refused`: section -> why mwan3 does not take it, or none because of it. No repair brings it, and as long as it is there none may come. */
 export type Mwan3Compared = Compared & { refused: ReadonlyMap<string, string> };
 
+/** `read` gives undefined where mwan3 is one that nobody can read. */
 export const compareMwan3 = (
   sections: readonly UciSection[],
-  loaded: Mwan3Loaded,
+  read: () => Mwan3Loaded | undefined,
 ): Mwan3Compared => {
   const refused = new Map<string, string>();
   const compared = compareSections(sections, () => {
+    const loaded = read();
+    if (loaded === undefined) return () => undefined;
     const rules = sections.filter(({ type }) => type === 'rule');
     const chains = [...loaded.families].map(([family, there]) =>
       compareChain(rules, family, there),
@@ -54,25 +57,18 @@ export const compareMwan3 = (
     }
     const named = new Map(sections.map((section) => [section.name, section]));
     return (section) => {
-      if (section.type === 'rule') return firstOf(chains, ({ lackOf }) => lackOf(section));
-      if (section.type !== 'policy') return undefined;
-      return firstOf([...loaded.families], ([family, { policies }]) =>
-        lackOfPolicy({ policy: section, named, family, online: loaded.online }, policies),
-      );
+      const why = refused.get(section.name);
+      if (why !== undefined) throw new Error(why);
+      const lacks =
+        section.type === 'rule'
+          ? chains.map(({ lackOf }) => lackOf(section))
+          : [...loaded.families].map(([family, { policies }]) =>
+              lackOfPolicy({ policy: section, named, family, online: loaded.online }, policies),
+            );
+      return lacks.find((lack) => lack !== undefined);
     };
   });
   return { ...compared, refused };
-};
-
-const firstOf = <Item, Found>(
-  items: readonly Item[],
-  find: (item: Item) => Found | undefined,
-): Found | undefined => {
-  for (const item of items) {
-    const found = find(item);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 };
 
 const WORDED: Readonly<Record<Mwan3Family, string>> = { ipv4: 'IPv4', ipv6: 'IPv6' };
@@ -81,7 +77,7 @@ type Chain = {
   /** Sections because of which no rule is loaded. */
   culprits: readonly string[];
   words: string;
-  /** @throws Error where that cannot be told */
+  /** @throws Error where that cannot be told, or no repair would bring it */
   lackOf: (rule: UciSection) => string | undefined;
 };
 
@@ -90,76 +86,36 @@ const compareChain = (
   family: Mwan3Family,
   { rules: there, refused }: LoadedFamily,
 ): Chain => {
-  const wanted = rules.flatMap((rule): { name: string; key: string }[] => {
-    const isWanted = whyUnknown(rule) === undefined && isFor(rule, family);
-    return isWanted ? [{ name: rule.name, key: wantedKey(rule) }] : [];
-  });
-  const isCulprit = ({ name, key }: { name: string; key: string }): boolean =>
-    refused !== undefined && (name === refused.name || key === refused.key);
-  const culprits = wanted.filter(isCulprit).map(({ name }) => name);
-  const { missing, misplaced } = placesIn(
-    wanted.map(({ key }) => key),
-    there,
+  const wanted = rules.filter((rule) => whyUnknown(rule) === undefined && isFor(rule, family));
+  const keys = wanted.map(wantedKey);
+  const culprits = wanted.flatMap(({ name }, at) =>
+    refused !== undefined && (name === refused.name || keys[at] === refused.key) ? [name] : [],
   );
-  const nameAt = (at: number): string => wanted[at]?.name ?? '';
-  const lost = new Set(missing.map(nameAt));
-  const moved = new Set(misplaced.map(nameAt));
-  const because = refused === undefined ? '' : `: ${whyNone(culprits, refused.words)}`;
+  // The same key twice is two rules, the first of which is the first.
+  const found = Map.groupBy(there.keys(), (at) => there[at]);
+  const places = keys.map((key) => found.get(key)?.shift());
   return {
     culprits,
     words: refused?.words ?? '',
     lackOf: (rule) => {
       const unknown = whyUnknown(rule);
       if (unknown !== undefined) throw new Error(unknown);
-      const where = `mwan3's chain mwan3_rules for ${WORDED[family]}`;
-      if (lost.has(rule.name)) return `its rule in ${where}${because}`;
-      return moved.has(rule.name) ? `its place in ${where}` : undefined;
+      const at = wanted.indexOf(rule);
+      if (at === -1) return undefined;
+      const place = places[at];
+      const chain = `mwan3's chain mwan3_rules for ${WORDED[family]}`;
+      if (place === undefined) {
+        const none = refused && `mwan3 puts in none of its rules`;
+        if (none !== undefined && culprits.length > 0)
+          throw new Error(`${none} because of section ${culprits[0]}: ${refused?.words}`);
+        return `its rule in ${chain}${none === undefined ? '' : `: ${none}: ${refused?.words}`}`;
+      }
+      const isMoved = places.some(
+        (other = place, n) => other !== place && n < at !== other < place,
+      );
+      return isMoved ? `its place in ${chain}` : undefined;
     },
   };
-};
-
-const whyNone = ([culprit]: readonly string[], words: string): string =>
-  `mwan3 puts in none of its rules${culprit === undefined ? '' : ` because of section ${culprit}`}: ${words}`;
-
-/**
- * Places in `wanted` of what is not in `there`, and of what would have to move for the rest to stand in this order. The same key twice
- * is two rules, the first of which is the first.
- */
-const placesIn = (
-  wanted: readonly string[],
-  there: readonly string[],
-): { missing: readonly number[]; misplaced: readonly number[] } => {
-  const places = new Map<string, number[]>();
-  for (const [at, key] of there.entries()) {
-    const all = places.get(key);
-    if (all === undefined) places.set(key, [at]);
-    else all.push(at);
-  }
-  const found = wanted.map((key) => places.get(key)?.shift());
-  const missing = found.flatMap((place, at) => (place === undefined ? [at] : []));
-  const present = found.flatMap((place, at) => (place === undefined ? [] : [{ place, at }]));
-  const inOrder = new Set(longestRising(present.map(({ place }) => place)));
-  return { missing, misplaced: present.flatMap(({ at }, n) => (inOrder.has(n) ? [] : [at])) };
-};
-
-/** Indexes of a longest rising subsequence. */
-const longestRising = (numbers: readonly number[]): readonly number[] => {
-  /** Of each length the index of the least number that can end it. */
-  const ends: number[] = [];
-  const before: (number | undefined)[] = [];
-  for (const [at, number] of numbers.entries()) {
-    let [low, high] = [0, ends.length];
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if ((numbers[ends[middle] ?? 0] ?? 0) < number) low = middle + 1;
-      else high = middle;
-    }
-    before[at] = ends[low - 1];
-    ends[low] = at;
-  }
-  const chosen: number[] = [];
-  for (let at = ends.at(-1); at !== undefined; at = before[at]) chosen.push(at);
-  return chosen;
 };
 
 const textOf = ({ options }: UciSection, option: string): string => {
@@ -237,6 +193,7 @@ const lackOfPolicy = (
   policies: ReadonlyMap<string, LoadedPolicy>,
 ): string | undefined => {
   const { policy, family } = asked;
+  if (policy.type !== 'policy') return undefined;
   const chain = `mwan3's chain mwan3_policy_${policy.name} for ${WORDED[family]}`;
   const there = policies.get(policy.name);
   if (there === undefined) return chain;

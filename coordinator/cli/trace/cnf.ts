@@ -14,8 +14,6 @@ import { compileOffline } from '#shared/compile/offline.ts';
 /** `nameOf`: whose section it is. */
 export type TracedCnf = {
   world: Omit<World, 'out' | 'firewall'> & { firewall: Firewall };
-  /** Of package mwan3, without what an administrator has there. */
-  uplinks: Firewall;
   nameOf: (section: UciSection) => string;
 };
 
@@ -43,14 +41,12 @@ export const tracedCnf = ({ rules, networks, surroundings, others }: Given): Tra
     ...(others ?? []).filter(({ name }) => !names.has(name)),
     ...(desired.get(PACKAGE) ?? []),
   ];
-  const uplinks = uplinksOf(desired.get(MWAN3) ?? []);
   return {
     world: {
       firewall: firewallOf(sections, surroundings.networks),
-      surroundings: { ...surroundings, uplinks },
+      surroundings: { ...surroundings, uplinks: uplinksOf(desired.get(MWAN3) ?? []) },
       isWhole: others !== undefined,
     },
-    uplinks,
     nameOf: sectionNames(names),
   };
 };

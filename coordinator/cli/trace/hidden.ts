@@ -18,14 +18,17 @@ type Cnf = {
  * By `Kind/name`. Not in it: some packet comes to it, or it is not known that none does. Sections of others could hide more, never less.
  */
 export const hiddenIn = (cnf: Cnf): ReadonlyMap<string, string> => {
-  const { pod, world, uplinks, nameOf } = reportedCnf(cnf);
+  const { pod, world, nameOf } = reportedCnf(cnf);
+  const { uplinks } = world.surroundings;
   return new Map(
-    [...hiddenRules(world.firewall), ...hiddenRules(uplinks)].flatMap(({ section, by }) => {
-      // By the addresses of its zones, a translation is reflected as well.
-      if (section.type === 'redirect' && !pod) return [];
-      const names = by.map((origin) => originText(origin, nameOf));
-      return [[nameOf(section), wordsOf(names)] as const];
-    }),
+    [world.firewall, ...(uplinks ? [uplinks] : [])]
+      .flatMap(hiddenRules)
+      .flatMap(({ section, by }) => {
+        // By the addresses of its zones, a translation is reflected as well.
+        if (section.type === 'redirect' && !pod) return [];
+        const names = by.map((origin) => originText(origin, nameOf));
+        return [[nameOf(section), wordsOf(names)] as const];
+      }),
   );
 };
 
