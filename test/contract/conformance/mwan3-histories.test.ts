@@ -88,7 +88,12 @@ describe.each(places)('histories of mwan3 on %s', (_where, open) => {
   }, TIMEOUT_MS);
 
   const kernelAsOf = (shown: string): readonly string[] =>
-    byChain(shown.replaceAll(/^== refused .*\n(?:(?!== ).*\n)*/gm, '')).filter(
+    byChain(
+      shown
+        .replaceAll(/^== refused .*\n(?:(?!== ).*\n)*/gm, '')
+        // The kernel keeps it as a fraction of its own.
+        .replaceAll(/(--probability \d\.\d{3})\d*/g, '$1'),
+    ).filter(
       // Of an uplink that is down, and whose device only mwan3 knows; or of one that was up when a sticky rule was loaded.
       (line) => !/--comment "out |^-A mwan3_rule_\S+ .*-j MARK/.test(line),
     );
