@@ -82,7 +82,7 @@ const HARNESS_TESTS = [
 /** They take all that a tenant may use, and what the coordinator's memory comes to; or need the machine for themselves. */
 const LOAD_TESTS = ['test/attacks/load/*.test.ts', 'test/integration/load/*.test.ts'];
 /** What the simulator does of it is proven elsewhere: `npm run suite device`. */
-const DEVICE_ALONE = ['test/contract/conformance/policies.test.ts'];
+const DEVICE_ALONE = ['test/contract/conformance/{any-configuration,policies}.test.ts'];
 /** What cargo fetches, cmake builds. */
 const LIBUCI = ['test/contract/night/libuci.test.ts'];
 /** They start nodes of their own, and need root. */
