@@ -126,6 +126,44 @@ describe('with a kubeconfig', () => {
   });
 });
 
+describe('with a list of kubeconfigs', () => {
+  const part = (name: string, more: object = {}): string =>
+    JSON.stringify({
+      clusters: [{ name: `cluster-${name}`, cluster: { server: `https://${name}:6443` } }],
+      users: [{ name: 'admin', user: { token: `token-of-${name}` } }],
+      contexts: [
+        {
+          name: `ctx-${name}`,
+          context: { cluster: `cluster-${name}`, user: 'admin', namespace: name },
+        },
+      ],
+      ...more,
+    });
+  const load = (files: readonly string[], context?: string) =>
+    loadKubeConfig({ kubeconfig: files.map((file) => join(directory, file)).join(':'), context });
+
+  it('takes of two of one name the first, a context of either, and leaves out what is missing, empty or named twice', async () => {
+    await write('a', part('a', { 'current-context': 'ctx-a' }));
+    await write('b', part('b', { 'current-context': 'ctx-b' }));
+    await write('empty', '');
+    const list = ['missing', 'a', 'empty', 'b', 'a'];
+    expect(await load(list)).toMatchObject({ server: 'https://a:6443', context: 'ctx-a' });
+    const other = await load(list, 'ctx-b');
+    expect(other).toMatchObject({ server: 'https://b:6443', namespace: 'b' });
+    expect(await other.headers()).toEqual({ authorization: 'Bearer token-of-a' });
+  });
+
+  it('takes the current context of the first file that has one', async () => {
+    await write('a', part('a'));
+    await write('b', part('b', { 'current-context': 'ctx-b' }));
+    expect(await load(['a', 'b'])).toMatchObject({ server: 'https://b:6443' });
+  });
+
+  it('names a file where none of them is there', async () => {
+    await expect(load(['x', 'y'])).rejects.toThrow('x');
+  });
+});
+
 it('says what to set when there is neither', async () => {
   await expect(loadKubeConfig({})).rejects.toThrow('set KUBECONFIG, or KUBERNETES_SERVICE_HOST');
 });

@@ -2,7 +2,8 @@
  * The address of the API server and our credentials: a kubeconfig, or the service account that the kubelet puts into the
  * pod. Both answer anew at each need, because tokens and CAs are rotated under running programs.
  */
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { RequestOptions } from 'node:https';
 import { createRotatedFile } from '../runtime/rotated-file.ts';
 import type { Tunnel } from './proxy.ts';
@@ -91,14 +92,28 @@ const fromKubeconfig = async (
   // Only this module of the package, and only when needed: the whole package costs 0.4 s and 130 MB (measured).
   const { KubeConfig: ClientConfig } = await import('@kubernetes/client-node/dist/config.js');
   const config = new ClientConfig();
-  const [first, ...others] = paths.split(':').filter((path) => path !== '');
+  const files = [...new Set(paths.split(':'))].filter((path) => path !== '');
+  const [first] = files;
   if (first === undefined) throw new Error('KUBECONFIG names no file');
-  config.loadFromFile(first);
-  for (const path of others) {
+  // As kubectl has it: files that are not there are left out, and what several have is that of the first.
+  const missing: unknown[] = [];
+  for (const path of files) {
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+      missing.push(error);
+      return '';
+    });
     const other = new ClientConfig();
-    other.loadFromFile(path);
-    config.mergeConfig(other, true);
+    other.loadFromString(text.trim() || '{}');
+    other.makePathsAbsolute(dirname(path));
+    config.loadFromOptions({
+      clusters: merged(config.clusters, other.clusters),
+      users: merged(config.users, other.users),
+      contexts: merged(config.contexts, other.contexts),
+      currentContext: config.currentContext || other.currentContext,
+    });
   }
+  if (missing.length === files.length) throw missing[0];
   const context = asked ?? config.getCurrentContext();
   if (asked !== undefined && !config.getContextObject(asked)) {
     const known = config.getContexts().map(({ name }) => name);
@@ -143,6 +158,14 @@ const fromKubeconfig = async (
     },
   };
 };
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+type Named = { name: string };
+const merged = <T extends Named>(before: readonly T[] | undefined, more: readonly T[]): T[] => [
+  ...new Map([...more, ...(before ?? [])].map((one) => [one.name, one])).values(),
+];
 
 const pem = (value: unknown): string | Buffer | undefined =>
   typeof value === 'string' || Buffer.isBuffer(value) ? value : undefined;
