@@ -95,14 +95,15 @@ describe('a cluster', () => {
     expect(said[0]).toContain('https://127.0.0.1:1 (context edge) does not answer');
   });
 
-  it('that accepts and does not answer is given up after five seconds', async () => {
+  it('that accepts and does not answer is given up after four seconds', async () => {
     const address = silent.address();
     const port = typeof address === 'object' ? address?.port : undefined;
-    const file = await kubeconfig(`http://127.0.0.1:${port}`);
-    const began = performance.now();
+    const file = await kubeconfig(`https://127.0.0.1:${port}`);
     const { code, said } = await runCli(['check', '--kubeconfig', file]);
-    expect([code, said[0]]).toEqual([EXIT.unknown, expect.stringContaining('does not answer')]);
-    expect(performance.now() - began).toBeLessThan(6_500);
+    expect([code, said[0]]).toEqual([
+      EXIT.unknown,
+      expect.stringMatching(/does not answer: .*timeout: 4000ms/),
+    ]);
   });
 
   it.each([
