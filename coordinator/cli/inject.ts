@@ -6,9 +6,9 @@ import * as z from 'zod';
 import { isOptedOut } from '#shared/inject/annotations.ts';
 import { injectAnnotated, isInjected, uninject } from '#shared/inject/inject.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
-import { pausedWarning } from '#shared/inject/paused.ts';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 import { withPurpose } from '#shared/inject/purpose.ts';
+import { templateWarnings } from '#shared/inject/warnings.ts';
 import { isWithoutWebhook, withoutWebhook, withWebhook } from '#shared/inject/without-webhook.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { templateOf } from '../admission/cnf/template.ts';
@@ -70,9 +70,9 @@ const injectTemplate = (
     return { template: bare, note: 'unchanged: its annotation disables injection' };
   const withoutKinds = runsAsDefault(template.spec) ? keyKinds : [];
   const warning = [
-    withoutKinds.length > 0 ? keysWarning(withoutKinds) : undefined,
-    pausedWarning(template),
-  ].flatMap((each) => (each === undefined ? [] : [`; warning: ${each}`]));
+    ...(withoutKinds.length > 0 ? [keysWarning(withoutKinds)] : []),
+    ...templateWarnings(template),
+  ].map((each) => `; warning: ${each}`);
   const result = injectAnnotated(template, {
     ...defaults,
     ...(withoutKinds.length > 0 && { withoutKinds }),

@@ -19,13 +19,10 @@ const isPrivate = (url: string): boolean => {
   return parsed.protocol === 'https:' || isLoopback(hostIn(parsed));
 };
 const lifetime = () => envField.int(1_000, 3_650 * DAY_MS);
-const quantity = (usual: string) =>
-  z
-    .string()
-    .regex(/^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi)?$/, {
-      error: `must be a quantity such as ${usual}`,
-    })
-    .default(usual);
+const quantity = (example: string) =>
+  z.string().regex(/^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi)?$/, {
+    error: `must be a quantity such as ${example}`,
+  });
 
 export const coordinatorEnvSchema = z.object({
   SDEWAN_REPORT_HOST: envField
@@ -118,9 +115,18 @@ export const coordinatorEnvSchema = z.object({
     .describe('Whether they create a login of their own on OpenWRT.'),
   SDEWAN_AGENT_LOG_LEVEL: z.enum(logLevels).default('info').describe('Lowest level that they log.'),
   // From test/bench/node-agent.ts; the figures are in docs/development.md.
-  SDEWAN_AGENT_CPU_REQUEST: quantity('20m').describe('CPU request of their containers.'),
-  SDEWAN_AGENT_MEMORY_REQUEST: quantity('64Mi').describe('Memory request of their containers.'),
-  SDEWAN_AGENT_MEMORY_LIMIT: quantity('128Mi').describe('Memory limit of their containers.'),
+  SDEWAN_AGENT_CPU_REQUEST: quantity('20m')
+    .default('20m')
+    .describe('CPU request of their containers.'),
+  SDEWAN_AGENT_CPU_LIMIT: quantity('500m')
+    .optional()
+    .describe('CPU limit of their containers, where a quota asks for one; default: none.'),
+  SDEWAN_AGENT_MEMORY_REQUEST: quantity('64Mi')
+    .default('64Mi')
+    .describe('Memory request of their containers.'),
+  SDEWAN_AGENT_MEMORY_LIMIT: quantity('128Mi')
+    .default('128Mi')
+    .describe('Memory limit of their containers.'),
   SDEWAN_HTTP_HOST: envField
     .text()
     .default('0.0.0.0')
@@ -295,6 +301,9 @@ export const injectOptionsOf = (env: CoordinatorEnv, namespace: string): InjectO
   logLevel: env.SDEWAN_AGENT_LOG_LEVEL,
   resources: {
     requests: { cpu: env.SDEWAN_AGENT_CPU_REQUEST, memory: env.SDEWAN_AGENT_MEMORY_REQUEST },
-    limits: { memory: env.SDEWAN_AGENT_MEMORY_LIMIT },
+    limits: {
+      ...(env.SDEWAN_AGENT_CPU_LIMIT !== undefined && { cpu: env.SDEWAN_AGENT_CPU_LIMIT }),
+      memory: env.SDEWAN_AGENT_MEMORY_LIMIT,
+    },
   },
 });

@@ -47,7 +47,8 @@ const hostOfFirst = (urls: string): string => new URL(urls.split(',')[0] ?? '').
 
 const field = (name: string, fieldPath: string): EnvVar => ({
   name,
-  valueFrom: { fieldRef: { fieldPath } },
+  // As the API server gives it back: a second applier of an injected manifest has no conflict.
+  valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } },
 });
 
 const optional = (name: string, value: string | undefined): EnvVar[] =>

@@ -29,6 +29,10 @@ const cnf = (): PodTemplate => ({
   },
 });
 
+const evictable = (volumes = 'sdewan-state'): Record<string, string> => ({
+  'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': volumes,
+});
+
 describe('inject', () => {
   it('puts the agent first among the init containers, as a native sidecar', () => {
     const { spec } = inject(cnf(), options);
@@ -38,7 +42,10 @@ describe('inject', () => {
 
   it('leaves everything else as it was', () => {
     const { spec, metadata } = inject(cnf(), options);
-    expect(metadata).toEqual(cnf().metadata);
+    expect(metadata).toEqual({
+      labels: { sdewanPurpose: 'cnf-1' },
+      annotations: { a: 'b', ...evictable() },
+    });
     expect(spec.containers).toEqual(cnf().spec.containers);
     expect(spec['serviceAccountName']).toBe('cnf');
     expect(spec.volumes?.[0]).toEqual({ name: 'config', emptyDir: {} });
@@ -57,6 +64,20 @@ describe('inject', () => {
 
   it('is undone by uninject', () => {
     expect(uninject(inject(cnf(), options))).toEqual(cnf());
+  });
+
+  it('says that its emptyDirs keep no node, beside those of which the template says so', () => {
+    const listed = { metadata: { ...cnf().metadata, annotations: evictable('config') } };
+    const injected = inject({ ...cnf(), ...listed }, options);
+    expect(injected.metadata?.annotations).toEqual(evictable('config,sdewan-state'));
+    expect(uninject(injected)).toEqual({ ...cnf(), ...listed });
+  });
+
+  it('has no port on the network of the node, where each would be the port of one pod', () => {
+    const template = cnf();
+    const onHost = inject({ ...template, spec: { ...template.spec, hostNetwork: true } }, options);
+    expect(onHost.spec.initContainers?.[0]).not.toHaveProperty('ports');
+    expect(inject(template, options).spec.initContainers?.[0]).toHaveProperty('ports');
   });
 
   it('refuses a template without purpose', () => {

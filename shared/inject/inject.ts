@@ -9,7 +9,14 @@ import type { InjectOptions } from './options.ts';
 import { mountOwnLogin, ownLoginProblems, unmountOwnLogin } from './own-login.ts';
 import type { Container, PodTemplate } from './pod.ts';
 import { livenessProbe, readinessProbe, startupProbeOf } from './state-directory.ts';
-import { agentVolumes, isAgentVolume, mountsOf } from './volumes.ts';
+import {
+  agentVolumes,
+  isAgentVolume,
+  mountsOf,
+  withEvictable,
+  withoutEvictable,
+} from './volumes.ts';
+import { isOnHostNetwork } from './warnings.ts';
 
 /** @throws Error when the template has no purpose label: there is nothing that the agent could serve. */
 export const inject = (template: PodTemplate, options: InjectOptions): PodTemplate => {
@@ -23,9 +30,16 @@ export const inject = (template: PodTemplate, options: InjectOptions): PodTempla
   const spec = options.ownLogin ? mountOwnLogin(clean.spec, options) : clean.spec;
   return {
     ...clean,
+    metadata: {
+      ...clean.metadata,
+      annotations: withEvictable(clean.metadata?.annotations ?? {}, options),
+    },
     spec: {
       ...spec,
-      initContainers: [agentContainer(purpose, options), ...(spec.initContainers ?? [])],
+      initContainers: [
+        agentContainer(purpose, options, isOnHostNetwork(spec) ? {} : METRICS_PORTS),
+        ...(spec.initContainers ?? []),
+      ],
       volumes: [...(spec.volumes ?? []), ...agentVolumes(options)],
     },
   };
@@ -55,6 +69,7 @@ export const uninject = (template: PodTemplate): PodTemplate => {
   const otherVolumes = volumes.filter(({ name }) => !isAgentVolume(name));
   return {
     ...template,
+    ...(template.metadata && { metadata: withoutOurs(template.metadata) }),
     spec: {
       ...spec,
       containers: spec.containers.map(unmountOwnLogin),
@@ -64,14 +79,31 @@ export const uninject = (template: PodTemplate): PodTemplate => {
   };
 };
 
-const agentContainer = (purpose: string, options: InjectOptions): Container => ({
+type Metadata = NonNullable<PodTemplate['metadata']>;
+
+const withoutOurs = ({ annotations, ...rest }: Metadata): Metadata => {
+  if (!annotations) return rest;
+  const others = withoutEvictable(annotations);
+  const isEmptied = others !== annotations && Object.keys(others).length === 0;
+  return isEmptied ? rest : { ...rest, annotations: others };
+};
+
+/** By this name a PodMonitor finds it. On the network of the node each port would be the node's, which the API server lets one pod have. */
+const METRICS_PORTS = {
+  ports: [{ name: METRICS_PORT_NAME, containerPort: METRICS_PORT, protocol: 'TCP' }],
+};
+
+const agentContainer = (
+  purpose: string,
+  options: InjectOptions,
+  ports: Partial<typeof METRICS_PORTS>,
+): Container => ({
   name: AGENT_CONTAINER,
   image: options.image,
   restartPolicy: 'Always',
   // Why an agent ended is in the pod's status, also when its log is gone.
   terminationMessagePolicy: 'FallbackToLogsOnError',
-  // By this name a PodMonitor finds it.
-  ports: [{ name: METRICS_PORT_NAME, containerPort: METRICS_PORT, protocol: 'TCP' }],
+  ...ports,
   env: environmentOf(purpose, options),
   startupProbe: startupProbeOf(options),
   livenessProbe,

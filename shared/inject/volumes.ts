@@ -1,6 +1,7 @@
 /** The volumes that injection adds, and where the agent finds them: one value per place, so env and mounts agree. */
 import { NFN_NETWORK_ANNOTATION, PAUSED_ANNOTATION, REPORT_AUDIENCE } from '../names.ts';
 import type { InjectOptions } from './options.ts';
+import { own } from '../runtime/own.ts';
 import { OWN_LOGIN_DIRECTORY } from './own-login-files.ts';
 import type { Volume, VolumeMount } from './pod.ts';
 import { STATE_DIRECTORY } from './state-directory.ts';
@@ -27,6 +28,26 @@ export const OWN_LOGIN_VOLUME = NAMES.ownLogin;
 
 /** The usual life of a projected token; the kubelet renews it when 80 % of that is over. */
 const TOKEN_SECONDS = 3_600;
+
+/** Which of its volumes keep no pod from moving to another node. */
+const EVICTABLE_ANNOTATION = 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes';
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** A pod with an emptyDir would keep the cluster's autoscaler from taking its node away. What is in ours is made anew in each pod. */
+export const withEvictable = (annotations: Annotations, options: VolumeOptions): Annotations => {
+  const names = agentVolumes(options).flatMap(({ name, emptyDir }) => (emptyDir ? [name] : []));
+  const others = own(annotations, EVICTABLE_ANNOTATION);
+  return { ...annotations, [EVICTABLE_ANNOTATION]: [...(others ? [others] : []), ...names].join() };
+};
+
+export const withoutEvictable = (annotations: Annotations): Annotations => {
+  const { [EVICTABLE_ANNOTATION]: names = '', ...rest } = annotations;
+  const listed = names.split(',');
+  const others = listed.filter((name) => !isAgentVolume(name.trim()));
+  if (others.length === listed.length) return annotations;
+  return others.length === 0 ? rest : { ...rest, [EVICTABLE_ANNOTATION]: others.join() };
+};
 
 export const isAgentVolume = (name: string): boolean =>
   (Object.values(NAMES) as string[]).includes(name);
@@ -102,5 +123,5 @@ const token = (audience?: string): object => ({
 });
 
 const downward = (path: string, fieldPath: string): object => ({
-  downwardAPI: { items: [{ path, fieldRef: { fieldPath } }] },
+  downwardAPI: { items: [{ path, fieldRef: { apiVersion: 'v1', fieldPath } }] },
 });

@@ -1,13 +1,15 @@
 /** The checks of CNFDeployments that CEL cannot make: how large a template is, and a purpose that another CNF serves. Their CRD says the rest. */
 import { isDeepStrictEqual } from 'node:util';
+import type { PodTemplate } from '#shared/inject/pod.ts';
+import { templateWarnings } from '#shared/inject/warnings.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { cnfDeploymentResource, tooLarge } from '#shared/resources/cnf-deployment.ts';
 import { deployments } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import { findSecond, type SecondCnfDeps } from './find-second.ts';
-import type { CnfIdentity } from './second-cnf.ts';
-import { templateIn } from './template.ts';
+import { isAdoptedBy, type CnfIdentity } from './second-cnf.ts';
+import { adoptingSelectorIn, templateIn } from './template.ts';
 
 /** Validating. */
 export const createCnfDeploymentWebhook =
@@ -17,14 +19,19 @@ export const createCnfDeploymentWebhook =
     if (operation === 'DELETE' || !object || !isCnfDeployment(request)) return allowed;
     const size = isSameTemplate(object, oldObject) ? undefined : tooLarge(templateOf(object));
     if (size !== undefined) return denied({ reason: 'InvalidSpec' }, size);
+    const template = podTemplateIn(object);
+    const taken = { ...allowed, warnings: template ? templateWarnings(template) : [] };
     const purpose = purposeIn(object);
-    if (purpose === undefined || purpose === purposeIn(oldObject)) return allowed;
+    if (purpose === undefined || purpose === purposeIn(oldObject)) return taken;
     const { name, uid } = object.metadata;
     const own = { kind: cnfDeploymentResource.kind, name, uid };
-    const second = await findSecond(deps, { namespace, purpose, own, signal }, (other) =>
-      isToBeAdopted(other, name),
+    const selector = adoptingSelectorIn(object);
+    const second = await findSecond(
+      deps,
+      { namespace, purpose, own, signal },
+      (other) => isToBeAdopted(other, name) || isAdoptedBy(selector, other),
     );
-    if (second === undefined) return allowed;
+    if (second === undefined) return taken;
     return denied(second, `spec.template.metadata.labels.${PURPOSE_LABEL}: ${second.message}`);
   };
 
@@ -46,13 +53,16 @@ const isSameTemplate = (
 ): boolean => isDeepStrictEqual(templateOf(object), templateOf(oldObject));
 
 /** What has no good template is refused by the API server itself. */
-const purposeIn = (object: AdmissionRequest['object']): string | undefined => {
+const podTemplateIn = (object: AdmissionRequest['object']): PodTemplate | undefined => {
   try {
-    return object ? templateIn(object).metadata?.labels?.[PURPOSE_LABEL] : undefined;
+    return object ? templateIn(object) : undefined;
   } catch {
     return undefined;
   }
 };
+
+const purposeIn = (object: AdmissionRequest['object']): string | undefined =>
+  podTemplateIn(object)?.metadata?.labels?.[PURPOSE_LABEL];
 
 /** `sdewan rollout adopt` makes it that of the CNFDeployment. */
 const isToBeAdopted = (other: CnfIdentity, name: string): boolean =>

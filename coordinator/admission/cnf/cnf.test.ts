@@ -110,6 +110,7 @@ describe('the webhook for pods', () => {
     expect(verdict).toMatchObject({
       allowed: true,
       patch: [
+        { op: 'add', path: '/metadata/annotations' },
         { op: 'add', path: '/spec/initContainers', value: [{ name: 'sdewan-agent' }] },
         { op: 'add', path: '/spec/containers' },
         { op: 'add', path: '/spec/volumes' },

@@ -6,8 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { isOptedOut } from '#shared/inject/annotations.ts';
 import { injectAnnotated, isInjected } from '#shared/inject/inject.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
-import { pausedWarning } from '#shared/inject/paused.ts';
 import type { PodTemplate } from '#shared/inject/pod.ts';
+import { templateWarnings } from '#shared/inject/warnings.ts';
 import { HANDED_OVER_GATE, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { keysWarning, runsAsDefault } from '../../cnf/keys.ts';
@@ -85,10 +85,9 @@ const injectPod = (
   if ('problems' in result)
     return refuse({ reason: 'NotInjectable', message: result.problems.join('; ') }, dryRun);
   const { withoutKinds = [] } = options;
-  const paused = pausedWarning(pod);
   const warnings = [
     ...(withoutKinds.length > 0 ? [keysWarning(withoutKinds)] : []),
-    ...(paused === undefined ? [] : [paused]),
+    ...templateWarnings(pod),
   ];
   const patch = [...patchBetween(pod, result.injected), ...(waits ? [gatePatch(pod)] : [])];
   return { allowed: true, warnings, patch };
@@ -133,7 +132,13 @@ const optionsFor = async (
 
 const PATCHED = ['initContainers', 'containers', 'volumes'] as const;
 
-const patchBetween = (before: PodTemplate, after: PodTemplate): JsonPatchOperation[] =>
-  PATCHED.filter((field) => !isDeepStrictEqual(before.spec[field], after.spec[field])).map(
-    (field) => ({ op: 'add', path: `/spec/${field}`, value: after.spec[field] }),
-  );
+const patchBetween = (before: PodTemplate, after: PodTemplate): JsonPatchOperation[] => [
+  { op: 'add', path: '/metadata/annotations', value: after.metadata?.annotations },
+  ...PATCHED.filter((field) => !isDeepStrictEqual(before.spec[field], after.spec[field])).map(
+    (field): JsonPatchOperation => ({
+      op: 'add',
+      path: `/spec/${field}`,
+      value: after.spec[field],
+    }),
+  ),
+];

@@ -5,6 +5,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
+import type { Labels } from '#shared/kube/selector.ts';
 import {
   controllerFactsOf,
   replicaSets,
@@ -12,16 +13,15 @@ import {
   type OwnerRef,
 } from '../../cnf/workload.ts';
 
+/** `orphan`: of a ReplicaSet, its labels. */
+export type Root = OwnerRef & { orphan?: Labels };
+
 export type RootOwners = {
   /**
    * The top of the chain that begins with this controller. Undefined when it is gone or being deleted: then it is no CNF any more.
    * @throws KubeError
    */
-  of: (
-    namespace: string,
-    controller: OwnerRef,
-    signal: AbortSignal,
-  ) => Promise<OwnerRef | undefined>;
+  of: (namespace: string, controller: OwnerRef, signal: AbortSignal) => Promise<Root | undefined>;
 };
 
 /** pod -> ReplicaSet -> Deployment -> something of an operator: longer chains do not occur. */
@@ -35,7 +35,11 @@ export const createRootOwners = (client: Pick<KubeClient, 'get'>): RootOwners =>
       // Somebody else's kind: we may not read it, and need not.
       if (resource === undefined) return owner;
       const object = await client
-        .get<{ metadata: { uid?: string } }>(resource, { namespace, name: owner.name }, { signal })
+        .get<{ metadata: { uid?: string; labels?: Labels } }>(
+          resource,
+          { namespace, name: owner.name },
+          { signal },
+        )
         .catch((error: unknown) => {
           if (isNotFound(error)) return undefined;
           if (isForbidden(error)) return 'unknown';
@@ -45,7 +49,10 @@ export const createRootOwners = (client: Pick<KubeClient, 'get'>): RootOwners =>
       if (object === undefined || object.metadata.uid !== owner.uid) return undefined;
       const { controller: next, deleting } = controllerFactsOf(object);
       if (deleting) return undefined;
-      if (next === undefined) return owner;
+      if (next === undefined)
+        return resource === replicaSets
+          ? { ...owner, orphan: object.metadata.labels ?? {} }
+          : owner;
       owner = next;
     }
     return owner;

@@ -1,9 +1,11 @@
 /** One CNF per purpose and namespace, counted by root owner: with two, "in sync" would have no clear meaning. */
-import type { OwnerRef, Workload } from '../../cnf/workload.ts';
+import { selects, type LabelSelector } from '#shared/kube/selector.ts';
+import type { Workload } from '../../cnf/workload.ts';
+import type { Root } from './root-owner.ts';
 import type { AdmissionRefusal } from '../refusals.ts';
 
 /** Who serves a purpose. Without a uid it is about to be created. */
-export type CnfIdentity = Pick<OwnerRef, 'kind' | 'name'> & { uid?: string | undefined };
+export type CnfIdentity = Pick<Root, 'kind' | 'name' | 'orphan'> & { uid?: string | undefined };
 
 export const secondCnf = (
   purpose: string,
@@ -29,10 +31,18 @@ export const servingWorkloads = (
 ): Workload[] =>
   workloads.filter(
     (workload) =>
-      workload.namespace === namespace &&
-      !workload.deleting &&
-      (workload.purpose === purpose || workload.templatePurpose === purpose),
+      workload.namespace === namespace && !workload.deleting && servedBy(workload) === purpose,
   );
+
+/** What its pods serve; undefined: nothing, so that it is no CNF. The label of the workload itself is put into a template that has none. */
+export const servedBy = ({ purpose, templatePurpose }: Workload): string | undefined =>
+  (templatePurpose ?? purpose) || undefined;
+
+/** Kubernetes makes a ReplicaSet that nothing controls, and its pods, those of a Deployment that selects it. */
+export const isAdoptedBy = (
+  selector: LabelSelector | undefined,
+  { orphan }: CnfIdentity,
+): boolean => selector !== undefined && orphan !== undefined && selects(selector, orphan);
 
 const isSame = (one: CnfIdentity, other: CnfIdentity): boolean =>
   one.uid !== undefined && other.uid !== undefined

@@ -1,5 +1,6 @@
 /** Pods and pod templates as they come in a review: the labels, annotations and parts of the spec that injection touches. */
 import * as z from 'zod';
+import { labelSelectorSchema, type LabelSelector } from '#shared/kube/selector.ts';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 
 const stringMap = z.record(z.string(), z.string());
@@ -32,10 +33,19 @@ const templateSchema: z.ZodType<PodTemplate> = z.looseObject({
   }),
 });
 
-const workloadSchema = z.looseObject({ spec: z.looseObject({ template: templateSchema }) });
+const workloadSchema = z.looseObject({
+  kind: z.string(),
+  spec: z.looseObject({ selector: labelSelectorSchema.optional(), template: templateSchema }),
+});
 
 /** Of a Pod, or a pod template itself. @throws ZodError when it is neither */
 export const templateOf = (object: unknown): PodTemplate => templateSchema.parse(object);
+
+/** Of a Deployment or CNFDeployment, which adopt what they select. @throws ZodError when it is no workload */
+export const adoptingSelectorIn = (workload: unknown): LabelSelector | undefined => {
+  const { kind, spec } = workloadSchema.parse(workload);
+  return /^(CNF)?Deployment$/.test(kind) ? spec.selector : undefined;
+};
 
 /** Of a Deployment, StatefulSet or DaemonSet. @throws ZodError when it is none */
 export const templateIn = (workload: unknown): PodTemplate =>

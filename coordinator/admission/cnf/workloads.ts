@@ -4,9 +4,9 @@
  */
 import { readOptions } from '#shared/inject/annotations.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
-import { pausedWarning } from '#shared/inject/paused.ts';
 import { policyNetworksIn } from '#shared/inject/policy-networks.ts';
 import { withPurpose } from '#shared/inject/purpose.ts';
+import { templateWarnings } from '#shared/inject/warnings.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { keysWarning } from '../../cnf/keys.ts';
@@ -15,8 +15,8 @@ import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { findSecond } from './find-second.ts';
-import type { CnfIdentity } from './second-cnf.ts';
-import { templateIn } from './template.ts';
+import { isAdoptedBy, servedBy, type CnfIdentity } from './second-cnf.ts';
+import { adoptingSelectorIn, templateIn } from './template.ts';
 
 /** Mutating. Leaves a template alone that has the label, whatever its value. */
 export const labelTemplate = ({ object, operation }: AdmissionRequest): ReviewVerdict => {
@@ -62,10 +62,13 @@ export const createWorkloadWebhook =
     ];
     if (old && servedBy(old) === purpose) return { allowed: true, warnings };
     const own = identityOf(workload, namespace, deps.lookups, signal);
-    const second = await findSecond(deps, { namespace, purpose, own, signal });
+    const selector = adoptingSelectorIn(object);
+    const second = await findSecond(deps, { namespace, purpose, own, signal }, (other) =>
+      isAdoptedBy(selector, other),
+    );
     if (second === undefined) return { allowed: true, warnings };
     // By its template alone it may wait for the other one to go: its pods are denied until then.
-    return dryRun || !workload.purpose
+    return dryRun || workload.purpose !== purpose
       ? { allowed: true, warnings: [...warnings, second.message] }
       : denied(second, second.message, warnings);
   };
@@ -78,10 +81,6 @@ const newPolicyProblem = ({ object, oldObject }: AdmissionRequest): string | und
 
 const policyProblemsOf = (object: unknown): readonly string[] =>
   policyNetworksIn(templateIn(object).metadata?.annotations ?? {}).problems;
-
-/** What its pods serve, unless the label of the workload says what they should; undefined: nothing, so that it is no CNF. */
-const servedBy = ({ purpose, templatePurpose }: Workload): string | undefined =>
-  purpose || templatePurpose || undefined;
 
 const workloadBefore = (oldObject: AdmissionRequest['oldObject']): Workload | undefined =>
   oldObject ? workloadOf(oldObject) : undefined;
@@ -120,9 +119,8 @@ const warningsOf = (
 ): string[] => {
   const template = templateIn(object);
   const read = readOptions(template, defaults);
-  const paused = pausedWarning(template);
   return [
-    ...(paused === undefined ? [] : [paused]),
+    ...templateWarnings(template),
     ...('problems' in read
       ? read.problems.map((problem) => `the webhook will deny the pods: ${problem}`)
       : []),

@@ -84,7 +84,7 @@ const shapeOf = (field: z.ZodType, value: string): Shape => {
   const form = {
     ...TEXT,
     ...(usual !== undefined && { minLength: 1 }),
-    ...(pattern && { pattern }),
+    ...(pattern && { pattern: usual === undefined ? `^$|${pattern}` : pattern }),
   };
   const words = typeof usual === 'string' ? usual : '';
   return { form, usual: words, example: `1${words}`, text };
