@@ -38,7 +38,7 @@ export const crdOf = (resource: Resource) => ({
       listKind: `${resource.kind}List`,
       plural: resource.plural,
       singular: resource.kind.toLowerCase(),
-      shortNames: resource.shortNames,
+      ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
       ...(resource.category !== undefined && { categories: [resource.category] }),
     },
     versions: [

@@ -17,12 +17,11 @@ describe('a kustomization', () => {
   const kustomization = (more: object): void =>
     write('kustomization.yaml', { apiVersion: 'v1', kind: 'Kustomization', ...more });
 
-  it('gives namespace and labels to what is of a namespace, and labels to the rest', () => {
-    write('a.yaml', object('Service'), object('Namespace'));
+  it('gives its namespace and labels to all that it installs', () => {
+    write('a.yaml', object('Service'));
     kustomization({ namespace: 'n', labels: [{ pairs: { l: 'v' } }], resources: ['a.yaml'] });
     expect(manifestsOf(folder).map(({ metadata }) => metadata)).toEqual([
       { name: 'a', namespace: 'n', labels: { l: 'v' } },
-      { name: 'a', labels: { l: 'v' } },
     ]);
   });
 

@@ -26,22 +26,6 @@ const kustomizationSchema = z.strictObject({
   resources: z.array(z.string()),
 });
 
-/** Of the kinds that manifests here have. */
-const OF_THE_CLUSTER: ReadonlySet<string> = new Set([
-  'ClusterRole',
-  'ClusterRoleBinding',
-  'CustomResourceDefinition',
-  'MutatingAdmissionPolicy',
-  'MutatingAdmissionPolicyBinding',
-  'MutatingWebhookConfiguration',
-  'Namespace',
-  'ValidatingAdmissionPolicy',
-  'ValidatingAdmissionPolicyBinding',
-  'ValidatingWebhookConfiguration',
-]);
-
-export const isNamespaced = ({ kind }: Manifest): boolean => !OF_THE_CLUSTER.has(kind);
-
 /** The documents of a file, as they are. @throws when one is no object of Kubernetes */
 export const manifestsIn = (file: string): Manifest[] =>
   parseAllDocuments(readFileSync(file, 'utf8')).map((document) =>
@@ -62,7 +46,7 @@ export const manifestsOf = (folder: string): Manifest[] => {
       ...manifest,
       metadata: {
         ...manifest.metadata,
-        ...(namespace !== undefined && isNamespaced(manifest) && { namespace }),
+        ...(namespace !== undefined && { namespace }),
         ...((manifest.metadata.labels !== undefined || labels.length > 0) && {
           labels: { ...manifest.metadata.labels, ...pairs },
         }),

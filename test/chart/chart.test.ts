@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { chartOf } from '../../deploy/generate/chart/templates.ts';
-import { isNamespaced } from '../../deploy/installation/kustomization.ts';
 import { buildHelm, CHART, helmOf, type Helm } from '../stack/helm.ts';
 import {
   DEPLOY,
@@ -37,17 +36,16 @@ type Shown = z.infer<typeof objectSchema>;
 const KEEP = 'helm.sh/resource-policy';
 const HOOK = 'helm.sh/hook';
 
-/** As they are to be compared: kustomize gives policies a namespace, too; Helm has one word of its own on CRDs. */
+/** As they are to be compared: Helm has one word of its own on CRDs. */
 const compared = (objects: readonly Shown[] | readonly Manifest[]): Map<string, unknown> =>
   new Map(
     objects.map((object) => {
       const { apiVersion, kind, metadata, ...rest } = objectSchema.parse(object);
       const { namespace, annotations = {}, ...others } = metadata;
       const { [KEEP]: _, ...own } = annotations;
-      const place = isNamespaced({ apiVersion, kind, metadata }) ? namespace : undefined;
-      const key = `${kind} ${place === undefined ? '' : `${place}/`}${metadata.name}`;
+      const key = `${kind} ${namespace === undefined ? '' : `${namespace}/`}${metadata.name}`;
       const named = Object.keys(own).length === 0 ? others : { ...others, annotations: own };
-      return [key, { apiVersion, kind, metadata: { ...named, namespace: place }, ...rest }];
+      return [key, { apiVersion, kind, metadata: { ...named, namespace }, ...rest }];
     }),
   );
 

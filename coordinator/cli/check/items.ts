@@ -123,7 +123,7 @@ export const agentsItem = (pods: readonly CnfPod[]): Item => {
     : bad(
         `pods without an agent: ${few(names)}`,
         'they were made before the product was installed, or while its webhook was away',
-        'Replace them: kubectl rollout restart deployment -l sdewanPurpose',
+        'Replace them: kubectl rollout restart deployment,statefulset,daemonset -l sdewanPurpose',
       );
 };
 
