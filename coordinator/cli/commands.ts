@@ -162,7 +162,7 @@ Exits 0 when nothing differs, 1 when something does, above that when it cannot t
     name: 'apply',
     summary: 'apply rules in files, each after those that it refers to',
     description:
-      'Takes rules alone; kubectl applies what is none. A rule that is refused because another one is missing is tried again until time is up.',
+      'Takes rules and CNFDeployments; kubectl applies all else. A rule that is refused because another one is missing is tried again until time is up.',
     options: writing,
     examples: [['-f rules.yaml', 'rules in any order']],
     run: async (...given) => (await import('./apply/run.ts')).runApply(...given),

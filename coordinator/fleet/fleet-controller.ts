@@ -120,6 +120,8 @@ const WORDS_MS = 2_000;
 const ROLLING_WORDS_MS = 10_000;
 const BRIEF_MS = 1_000;
 const CONCURRENCY = 4;
+/** The CRD takes any field of a template: one that Kubernetes does not know would be dropped without a word. */
+const STRICT = { fieldValidation: 'Strict' } as const;
 
 export const createFleetController = (deps: FleetDeps): FleetController => {
   const { client, clock, log, namespace, orders, record, rollOuts } = deps;
@@ -423,7 +425,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const isTheirs = isSame && known.generation !== generation;
     const isAnother = (after: FleetDeployment | undefined): boolean =>
       after?.metadata.uid === uid && after.metadata.generation !== generation;
-    return andThen(cnf, () => client.replace(fleetDeployments, body, { signal }), {
+    return andThen(cnf, () => client.replace(fleetDeployments, body, { ...STRICT, signal }), {
       tookEffect: (_, found) => isAnother(found.present),
       follow: (after) => {
         if (!isTheirs || (after && !isAnother(after))) return;
@@ -452,7 +454,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   /** @throws DeniedError where a webhook does not let it be, e.g. since another CNF serves the purpose */
   const create = async (body: NewObject, signal: AbortSignal): Promise<FleetDeployment> => {
     try {
-      return await client.create(fleetDeployments, body, { signal });
+      return await client.create(fleetDeployments, body, { ...STRICT, signal });
     } catch (error) {
       if (isConflict(error) && error.reason !== 'AlreadyExists')
         throw new DeniedError(error.message, { cause: error });

@@ -24,6 +24,8 @@ export type WriteOptions = CallOptions & {
   subresource?: string | undefined;
   /** The server checks and answers, and writes nothing. */
   dryRun?: boolean | undefined;
+  /** A field that the server does not know is an error. Default: it is dropped. */
+  fieldValidation?: 'Strict' | undefined;
   /** What the server answers with; `metadata`: a PartialObjectMetadata, however large the object is. Default: the object. */
   answer?: 'metadata' | undefined;
 };
@@ -268,4 +270,9 @@ const acceptOf = ({ answer }: WriteOptions = {}): string | undefined =>
 const writeQuery = (
   call: WriteOptions | undefined,
   more: { fieldManager?: string; force?: boolean } = {},
-): string => queryString({ dryRun: call?.dryRun ? 'All' : undefined, ...more });
+): string =>
+  queryString({
+    dryRun: call?.dryRun ? 'All' : undefined,
+    fieldValidation: call?.fieldValidation,
+    ...more,
+  });

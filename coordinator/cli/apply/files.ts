@@ -1,7 +1,8 @@
-/** The rules in files, as the API server takes them. What is none, or not whole, is refused before anything is written. */
+/** The rules and CNFDeployments in files, as the API server takes them. What is none, or not whole, is refused before anything is written. */
 import * as z from 'zod';
-import type { RuleObject } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
 import { readManifests, type ManifestSource } from '../manifest/read.ts';
@@ -33,7 +34,7 @@ export const rulesInFiles = async (
       const problem = problemsOf(source, object, problems);
       const data = objectIn(object, namespace, problem);
       if (!data) return [];
-      const kind = kindOf(data.kind);
+      const kind = resourceIn(data);
       if (!kind) return problem('kind', noRule(data.kind));
       if (data.apiVersion !== apiVersionOf(kind))
         return problem('apiVersion', `must be ${apiVersionOf(kind)}`);
@@ -43,6 +44,15 @@ export const rulesInFiles = async (
   for (const line of problems) io.say(line);
   return problems.length === 0 ? { rules } : { code: EXIT.no };
 };
+
+const cnfDeployments: ResourceType = { ...cnfDeploymentResource, schema: objectSchema };
+
+/** Undefined: it is not for us to apply. */
+export const resourceIn = ({ kind }: Pick<RuleObject, 'kind'>): ResourceType | undefined =>
+  kindOf(kind) ?? (isCnfDeployment({ kind }) ? cnfDeployments : undefined);
+
+export const isCnfDeployment = ({ kind }: Pick<RuleObject, 'kind'>): boolean =>
+  kind === cnfDeploymentResource.kind;
 
 type Problem = (field: string, words: string) => [];
 

@@ -2,9 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isInvalid, isNotFound, type KubeError } from '#shared/kube/errors.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
-import { kindOf } from '#shared/resources/registry.ts';
-import type { KindDefinition } from '#shared/resources/kind.ts';
+import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { withCluster } from '../cluster/connect.ts';
 import { ruleStateOf } from '../cluster/rule-state.ts';
@@ -17,8 +15,9 @@ import {
   type Given,
   type Run,
 } from '../command.ts';
-import { bodyOf, rulesInFiles } from './files.ts';
+import { bodyOf, resourceIn, rulesInFiles } from './files.ts';
 import { inOrder } from './order.ts';
+import { isOfOthers, nameOf, warn } from './refusals.ts';
 
 const INTERVAL_MS = 500;
 
@@ -76,6 +75,7 @@ const applyOne = async (rule: RuleObject, work: Work): Promise<ExitCode> => {
     const patch = { type: 'apply', body: bodyOf(rule) } as const;
     await client.patch(typeOf(rule), key, { patch, signal });
     io.out(`${nameOf(rule)} applied\n`);
+    await warn(rule, { client, io, signal });
     return EXIT.done;
   });
 };
@@ -135,15 +135,8 @@ const untilTaken = async (
     }
 };
 
-/** Admission names the reason at the end: only these two can be over without a change of the rule. */
-const isOfOthers = ({ message }: KubeError): boolean =>
-  OF_OTHERS.some((reason) => message.endsWith(`(${reason})`));
-const OF_OTHERS = ['UnknownReference', 'InUse'];
-
-const typeOf = (rule: RuleObject): KindDefinition => {
-  const kind = kindOf(rule.kind);
+const typeOf = (rule: RuleObject): ResourceType => {
+  const kind = resourceIn(rule);
   if (!kind) throw new Error(`${rule.kind} is no kind of rule`);
   return kind;
 };
-
-const nameOf = ({ kind, metadata }: RuleObject): string => `${kind}/${metadata.name}`;

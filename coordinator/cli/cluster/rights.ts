@@ -6,7 +6,7 @@ import { debugRules, READ, viewerRules, type RoleRule } from '#shared/resources/
 
 /** `namespace`: undefined for all. */
 export type Lacking = {
-  verb: 'list' | 'get' | 'create';
+  verb: 'list' | 'get' | 'create' | 'patch';
   resource: string;
   namespace: string | undefined;
 };

@@ -3,8 +3,10 @@ import { inspectAgent } from '../agents/ask.ts';
 import { agentPodsOf, rulesOf, type AgentPod } from '../agents/find.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather, type ClusterFacts } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
-import { rulesInFiles } from '../apply/files.ts';
+import { isCnfDeployment, rulesInFiles } from '../apply/files.ts';
+import { refusalsOf, warn } from '../apply/refusals.ts';
 import {
   CannotTellError,
   EXIT,
@@ -56,8 +58,13 @@ const diffFiles = async (
   if ('code' in wanted) return EXIT.usage;
   const [first = place, ...more] = new Set(wanted.rules.map(({ metadata }) => metadata.namespace));
   const namespace = more.length === 0 ? first : undefined;
+  const { refused, lacking } = await refusalsOf(wanted.rules, { client, signal });
+  for (const line of [...refused, ...rightsOf(lacking)]) io.say(line);
+  if (refused.length > 0) return EXIT.usage;
+  for (const one of wanted.rules) await warn(one, { client, io, signal });
   const facts = await gather(client, { namespace, withPods: true }, signal);
-  const view = diffViewOf(facts, wanted.rules);
+  const rules = wanted.rules.filter((one) => !isCnfDeployment(one));
+  const view = diffViewOf(facts, rules);
   print(io, format, { data: view, table: () => diffText(view) });
   sayUnseen(facts, io);
   if (view.different) return EXIT.no;
