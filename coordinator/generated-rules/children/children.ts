@@ -9,9 +9,9 @@ import { checkSpec } from '#shared/compile/check.ts';
 import { againIn, type Outcome } from '#shared/kube/controller.ts';
 import { isOutdated } from '#shared/kube/errors.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
+import { isManaged, type RuleObject } from '#shared/kube/objects.ts';
 import { isControlledBy } from '#shared/kube/owned.ts';
-import { ICN_FINALIZERS } from '#shared/names.ts';
+import { ICN_FINALIZERS, SERVICE_UID_LABEL } from '#shared/names.ts';
 import type { Generation, Host } from '#shared/resources/generation.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
@@ -150,13 +150,18 @@ const refusalOf = (
   return refusals[0] && stalled('ChildRefused', messageOf(refusals[0].error));
 };
 
-/** ICN's controller knew no owners, but left its finalizers on what it made, and on the CR that it made it of. */
+/**
+ * ICN's controller knew no owners, but left its finalizers on what it made, and on the CR that it made it of. What was made of a CR that was deleted
+ * with `--cascade=orphan` has lost its owner; what is made of Services never has one.
+ */
 const whoseIs = (there: RuleObject, parent: RuleObject | undefined): Whose => {
   if (isControlledBy(there, parent)) return 'ours';
+  const { labels, ownerReferences = [] } = there.metadata;
+  const isOrphan = isManaged(there) && labels?.[SERVICE_UID_LABEL] === undefined;
   const isIcns = [there, parent].every((each) =>
     each?.metadata.finalizers?.some((name) => ICN_FINALIZERS.includes(name)),
   );
-  return isIcns && !there.metadata.ownerReferences ? 'to be adopted' : 'others';
+  return (isOrphan || isIcns) && ownerReferences.length === 0 ? 'to be adopted' : 'others';
 };
 
 /** The watch brings the version that was in the way, and marks it. */

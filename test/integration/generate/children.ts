@@ -141,6 +141,22 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       await remove('CNFService', 'mine');
     });
 
+    it('takes over what one of its name has left that was deleted with --cascade=orphan', async () => {
+      dnsNow().set({ 'left.test': ['192.0.2.1'] });
+      const spec = { fullname: 'left.test', port: 85, dport: 80 };
+      await create('CNFService', 'left', spec);
+      await eventually(() => specs('left')).toEqual({ leftnat: nat('192.0.2.1', '85') });
+      const before = await uids('left');
+      const propagationPolicy = 'Orphan';
+      await client().delete(resourceOf('CNFService'), at('left'), { propagationPolicy });
+      await eventually(() => read('left')).toBeUndefined();
+      await create('CNFService', 'left', { ...spec, port: 86 });
+      await eventually(() => specs('left')).toEqual({ leftnat: nat('192.0.2.1', '86') });
+      expect(await uids('left')).toEqual(before);
+      await remove('CNFService', 'left');
+      await eventually(() => uids('left')).toEqual([]);
+    });
+
     it("takes over what ICN's controller made of it", async () => {
       dnsNow().set({ 'icn.test': ['192.0.2.1'] });
       const finalizers = (prefix: string) => ({
