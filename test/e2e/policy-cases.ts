@@ -407,8 +407,8 @@ const rules = ({ closed }: Places): Case[] => {
       ...POLICY_OF_RULES,
       message: `the coordinator may give owners only to what it makes or takes over, and no others than ${OWNERS}`,
       denied: {
-        'have a rule of its own collected': patch(target('marked'), {
-          metadata: { ownerReferences: [OWNER] },
+        'give one of its own an owner of another kind': patch(target('marked'), {
+          metadata: { ownerReferences: [CONFIG_MAP] },
         }),
         'make a rule with an owner of another kind': create(
           dnat(closed, 'new', MARK, { ownerReferences: [CONFIG_MAP] }),
@@ -418,6 +418,9 @@ const rules = ({ closed }: Places): Case[] => {
         'make one with an owner of a kind that makes rules': create(
           dnat(closed, 'new', MARK, { ownerReferences: [OWNER] }),
         ),
+        'give one of its own the owner that an orphaning deletion took': patch(target('marked'), {
+          metadata: { ownerReferences: [OWNER] },
+        }),
       },
     },
     {

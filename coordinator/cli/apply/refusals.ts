@@ -16,7 +16,7 @@ import { kindOf } from '#shared/resources/registry.ts';
 import { atOnce } from '#shared/runtime/at-once.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { deployments } from '../../cnf/workload.ts';
-import { isAllowed } from '../cluster/access.ts';
+import { isAllowed } from '#shared/kube/access.ts';
 import type { Lacking } from '../cluster/rights.ts';
 import type { CommandIo } from '../command.ts';
 import { bodyOf, isCnfDeployment, resourceIn } from './files.ts';

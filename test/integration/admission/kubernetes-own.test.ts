@@ -9,7 +9,8 @@ import { podResource } from '../../../coordinator/cnf/workload.ts';
 import { listOf } from '../../stack/installation.ts';
 import { sdewan } from '../../stack/sdewan.ts';
 import { brokenSampleOf, crOf, sampleOf } from './samples.ts';
-import { createWorld, eventually, type World } from './world.ts';
+import { eventually } from '../support/eventually.ts';
+import { createWorld, type World } from './world.ts';
 
 let world: World;
 let namespace: string;
