@@ -121,7 +121,7 @@ describe('a field that Kubernetes does not know', () => {
     'unknown field "spec.template.spec.containers[0].livenesProbe"',
   ];
 
-  it('of the template of a CNFDeployment stands in its status, in the words of the API server, and at apply', async () => {
+  it('of the template of a CNFDeployment stands in its status, in the words of the API server, and at apply, until it is mended', async () => {
     const account = `--serviceaccount=${world.systemNamespace}:sdewan-coordinator`;
     const role = `--clusterrole=sdewan-fleet-${world.systemNamespace}`;
     await world.kubectl('create', 'rolebinding', 'fleet', '-n', namespace, role, account);
@@ -141,6 +141,20 @@ describe('a field that Kubernetes does not know', () => {
       for (const said of [differs.said, applied.said, await message()])
         expect(said).toContain(words);
     expect(await get('deployment/cnf-9', '{.metadata.name}')).toBe('');
+    // What is stored stays as it is, and can be changed.
+    const labelled = ['label', 'cnfdeployment', 'cnf-9', '-n', namespace, 'a=b'];
+    expect(await world.kubectl(...labelled)).toMatchObject({ code: 0 });
+    const [container] = cnfDeployment.spec.template.spec.containers;
+    const { resorces: _, livenesProbe: __, ...right } = container ?? {};
+    const mended = structuredClone(cnfDeployment);
+    Object.assign(mended.spec.template.spec, {
+      terminationGracePeriodSecond: undefined,
+      containers: [right],
+    });
+    await writeFile(file, JSON.stringify(mended));
+    const again = await sdewan(world.cluster, 'apply', '-n', namespace, '-f', file);
+    expect([again.code, again.said]).toEqual([0, '']);
+    await eventually(() => get('deployment/cnf-9', '{.metadata.name}')).toBe('cnf-9');
   });
 });
 
