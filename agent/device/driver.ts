@@ -57,6 +57,8 @@ export type ApplyResult =
       kernel?: KernelLook;
       /** Package -> sections that were to be removed, and that OpenWRT does not remove. */
       stuck?: ReadonlyMap<string, ReadonlySet<string>>;
+      /** Tunnels that were to end are not up. Absent: they may be, since the login cannot end them. */
+      tunnelsEnded?: true;
     }
   | {
       /**
@@ -137,11 +139,18 @@ export type Driver = {
    */
   rename: (renames: readonly UciRename[], signal: AbortSignal) => Promise<RenameResult>;
   /**
-   * Deltas name sections as the last `read`, `rename` or `apply` gave them, and none that is anonymous.
-   * One transaction for all deltas, one reload per package named, read back. A delta that changes nothing only reloads.
-   * @throws OpenwrtError when the outcome is unknown, or nothing could be tried: read again, then decide again.
+   * Deltas name sections as the last `read`, `rename` or `apply` gave them, and none that is
+   * anonymous. One transaction for all deltas, one reload per package named, read back. A delta
+   * that changes nothing only reloads. What tunnels of IPsec have been made of sections that go or
+   * change ends as well, and those of these names, as far as the login may end them.
+   * @throws OpenwrtError when the outcome is unknown, or nothing could be tried: read again, then
+   * decide again.
    */
-  apply: (deltas: readonly UciDelta[], signal: AbortSignal) => Promise<ApplyResult>;
+  apply: (
+    deltas: readonly UciDelta[],
+    signal: AbortSignal,
+    ending?: readonly string[],
+  ) => Promise<ApplyResult>;
   /**
    * How OpenWRT is, for people to read. May run beside everything else; undefined while there is no session, since it makes none.
    * @throws OpenwrtError

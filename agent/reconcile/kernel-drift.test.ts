@@ -19,6 +19,7 @@ const stateOf = (...lacking: string[]): PassState => {
         owned: new Map(keys.map((key) => [key, 'FirewallRule'])),
         takenOver: new Map(),
         unsettled: new Set(),
+        ending: [],
         warnings: new Map(),
         comments: { atStake: [], lost: [] },
         lost: 'no',

@@ -27,7 +27,7 @@ const warningOf = (ledger: Ledger, name: string): string | undefined =>
 const NO_COMMENTS = { atStake: [], lost: [] };
 const begin = async (ledger: Ledger, intent: Partial<Intent>): Promise<void> => {
   const { comments } = ledger.record();
-  const nothing = { names: new Map(), packages: [], comments };
+  const nothing = { names: new Map(), packages: [], ending: [], comments };
   await ledger.write(begun(ledger.record(), { ...nothing, ...intent }));
 };
 const settle = (ledger: Ledger, change: Partial<Settlement> = {}): Promise<void> =>

@@ -44,6 +44,8 @@ const ledgerSchema = z.object({
   takenOver: z.record(z.string(), takenOverSchema),
   /** Packages whose service may not have the latest contents: a write whose end was not seen. */
   unsettled: z.array(z.string()),
+  /** Tunnels of IPsec that may be up, and that no section stands for any more: `endingBy`. */
+  ending: z.array(z.string()).default([]),
   /** Package -> section -> what OpenWRT said of it at the last reload. */
   warnings: z.record(z.string(), z.record(z.string(), z.string())),
   comments: commentsSchema,
@@ -62,6 +64,7 @@ export type LedgerRecord = {
   /** `package.section` of what ICN's controller made. */
   takenOver: ReadonlyMap<string, TakenOver>;
   unsettled: ReadonlySet<string>;
+  ending: readonly string[];
   warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
   comments: Comments;
   lost: Contents['lost'];
@@ -82,14 +85,16 @@ export type Intent = {
   /** `package.section` -> kind, of all that may be written. */
   names: ReadonlyMap<string, string>;
   packages: readonly string[];
+  ending: readonly string[];
   comments: Comments;
 };
 
 export const begun = (
   record: LedgerRecord,
-  { names, packages, comments }: Intent,
+  { names, packages, ending, comments }: Intent,
 ): LedgerRecord => ({
   ...record,
+  ending: [...new Set([...record.ending, ...ending])],
   owned: new Map([...record.owned, ...names]),
   unsettled: new Set([...record.unsettled, ...packages]),
   comments,
@@ -122,6 +127,7 @@ const EMPTY: Contents = {
   owned: {},
   takenOver: {},
   unsettled: [],
+  ending: [],
   warnings: {},
   comments: { atStake: [], lost: [] },
   commentsTold: [],
@@ -178,6 +184,7 @@ const recordOf = (contents: Contents): LedgerRecord => ({
   owned: new Map(Object.entries(contents.owned)),
   takenOver: new Map(Object.entries(contents.takenOver)),
   unsettled: new Set(contents.unsettled),
+  ending: contents.ending,
   warnings: new Map(
     Object.entries(contents.warnings).map(([name, words]) => [
       name,
@@ -193,6 +200,7 @@ const contentsOf = (record: LedgerRecord): Omit<Contents, 'commentsTold'> => ({
   owned: Object.fromEntries(record.owned),
   takenOver: Object.fromEntries(record.takenOver),
   unsettled: [...record.unsettled],
+  ending: [...record.ending],
   warnings: Object.fromEntries(
     [...record.warnings].map(([name, words]) => [name, Object.fromEntries(words)]),
   ),

@@ -23,6 +23,7 @@ const EMPTY: LedgerRecord = {
   owned: new Map(),
   takenOver: new Map(),
   unsettled: new Set(),
+  ending: [],
   warnings: new Map(),
   comments: { atStake: [], lost: [] },
   lost: 'no',
@@ -189,6 +190,13 @@ describe('after a write that OpenWRT refuses', () => {
     expect(after.packages).toEqual(before.packages);
     expect(after.fingerprint).toBe(before.fingerprint);
     expect(after.ledger.unsettled).toEqual(new Set(['mwan3']));
+  });
+
+  it('tunnels that were to end before stay in the ledger until they have', () => {
+    const before = stateOf({ ending: ['site'] });
+    expect(refused(before).ledger.ending).toEqual(['site']);
+    expect(applied(before).ledger.ending).toEqual(['site']);
+    expect(applied(before, { tunnelsEnded: true }).ledger.ending).toEqual([]);
   });
 
   it('names that may be left over stay in the ledger', () => {

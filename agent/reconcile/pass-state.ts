@@ -18,6 +18,7 @@ import type {
   KernelLook,
   ReadResult,
 } from '../device/driver.ts';
+import { endingBy } from '../device/services/ipsec-tunnels.ts';
 import type { Authors } from './authors.ts';
 import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 import { afterLoss, begun, settled, type LedgerRecord, type Settlement } from './ledger.ts';
@@ -103,6 +104,10 @@ export const beforeApply = (state: PassState, plan: Plan): LedgerRecord =>
   begun(state.ledger, {
     names: namesForLedger(plan, state.kinds),
     packages: touchedBy(plan),
+    ending: endingBy(
+      plan.deltas.find((delta) => delta.package === 'ipsec'),
+      state.packages.get('ipsec')?.sections ?? [],
+    ),
     comments: beforeWrite(
       state.ledger.comments,
       writtenBy(plan),
@@ -113,9 +118,10 @@ export const beforeApply = (state: PassState, plan: Plan): LedgerRecord =>
 /** `plan`: what was applied. */
 export const afterApplied = (before: PassState, plan: Plan, result: Done): PassState => {
   const ledger = beforeApply(before, plan);
+  const ending = result.tunnelsEnded ? [] : ledger.ending;
   const state = {
     ...before,
-    ledger: { ...ledger, takenOver: afterChanges(ledger.takenOver, plan) },
+    ledger: { ...ledger, ending, takenOver: afterChanges(ledger.takenOver, plan) },
     packages: new Map([...before.packages, ...result.observed]),
     fingerprint: result.fingerprint,
     doubtful: untouchedOf(before.doubtful, plan),
@@ -134,7 +140,8 @@ export const afterApplied = (before: PassState, plan: Plan, result: Done): PassS
 export const afterRejected = (before: PassState, plan: Plan, { partly }: Rejected): PassState => {
   const ledger = beforeApply(before, plan);
   const doubts = new Set([...ledger.unsettled, ...(partly?.unsettled ?? [])]);
-  const state = { ...before, ledger: { ...ledger, unsettled: doubts }, quiet: false };
+  const { ending } = before.ledger;
+  const state = { ...before, ledger: { ...ledger, ending, unsettled: doubts }, quiet: false };
   const now = partly
     ? {
         ...state,
@@ -186,6 +193,7 @@ export const standingIn = (
     unusable: state.read.unusable,
     ownership: ownershipIn(state),
     unsettled: state.ledger.unsettled,
+    ending: state.ledger.ending,
     isLedgerLost: state.ledger.lost !== 'no',
     untaken: new Set(state.takeovers.map((takeover) => takeover.package)),
     lacking: lackingIn(state),

@@ -398,6 +398,32 @@ describe('the ledger', () => {
     ]);
     expect(agent.ledger.record().unsettled).toEqual(new Set());
   });
+
+  it('has tunnels of what goes until a write has ended them, also after a crash', async () => {
+    const rules = [
+      ruleOf('IpsecProposal', 'prop', { encryption_algorithm: 'aes256', dh_group: 'ecp256' }),
+      ruleOf('IpsecSite', 'site', {
+        remote: '203.0.113.1',
+        authentication_method: 'psk',
+        pre_shared_key: 'k',
+        crypto_proposal: ['prop'],
+        connections: [{ name: 'net', conn_type: 'tunnel', mode: 'add' }],
+      }),
+    ];
+    openwrt.done = { tunnelsEnded: true };
+    await agent.run(rules);
+    openwrt.refuses = (next) => {
+      openwrt.packages = new Map(next);
+      throw new Error('the agent dies here');
+    };
+    await expect(agent.run(rules.slice(0, 1))).rejects.toThrow('dies');
+    openwrt.refuses = () => undefined;
+    await restart();
+    expect(agent.ledger.record().ending).toEqual(['site', 'site/net']);
+    await agent.run(rules.slice(0, 1));
+    expect(openwrt.endings).toEqual([[], ['site', 'site/net'], ['site', 'site/net']]);
+    expect(agent.ledger.record().ending).toEqual([]);
+  });
 });
 
 const many = (count: number): RuleObject[] =>

@@ -188,10 +188,11 @@ const carryOut = async (
   const { deltas, verdicts } = plan;
   const changes = changesIn(verdicts, view.lastGood(lastGood.current()), state.kinds);
   const write = async (): Promise<ApplyResult> => {
-    await ledger.write(beforeApply(state, plan));
+    const record = beforeApply(state, plan);
+    await ledger.write(record);
     await lockOut.begin({ changes, deltas, packages: state.packages }, signal);
     const begun = clock.monotonic();
-    const result = await driver.apply(deltas, signal);
+    const result = await driver.apply(deltas, signal, record.ending);
     pace.applied(clock.monotonic() - begun);
     return result;
   };

@@ -23,6 +23,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     unusable: new Map(),
     ownership: { kinds, ledger: new Map(), unserved: [] },
     unsettled: new Set(),
+    ending: [],
     isLedgerLost: false,
     untaken: new Set(),
     lacking: new Map(),

@@ -25,6 +25,8 @@ export type Standing = {
   paused: boolean;
   /** Why nobody has looked into the kernel; undefined when somebody has. */
   kernelUnread?: string | undefined;
+  /** Tunnels of IPsec that may be up, although they were to end: `endingBy`. */
+  ending: readonly string[];
   /** Uids of rules that are to be away, and of which nothing is left. */
   removed: ReadonlySet<string>;
   /** What is not known as ours may be ours. */
@@ -48,6 +50,7 @@ export const NOTHING_KNOWN: Standing = {
   lacking: new Map(),
   incomparable: new Map(),
   paused: false,
+  ending: [],
   removed: new Set(),
   isLedgerLost: false,
   doubted: new Map(),
@@ -65,6 +68,7 @@ export type StandingInput = {
   unusable: ReadonlyMap<string, string>;
   ownership: Ownership;
   unsettled: ReadonlySet<string>;
+  ending: readonly string[];
   isLedgerLost: boolean;
   /** Packages that hold what is to be adopted and does not count as ours yet. */
   untaken: ReadonlySet<string>;
@@ -103,7 +107,7 @@ export const standingOf = (input: StandingInput): Standing => {
   const doubted = doubtedIn(input);
   const removed = removedIn([...plan.verdicts, ...leaving], input, { packages, doubted });
   const isThere = ({ rule }: Verdict): boolean => !removed.has(rule.metadata.uid);
-  const { kernelUnread, paused, isLedgerLost, incomparable } = input;
+  const { kernelUnread, paused, ending, isLedgerLost, incomparable } = input;
   return {
     verdicts: [...plan.verdicts, ...leaving.filter(isThere)],
     inForce,
@@ -112,6 +116,7 @@ export const standingOf = (input: StandingInput): Standing => {
     incomparable,
     paused,
     kernelUnread,
+    ending,
     removed,
     isLedgerLost,
     doubted,

@@ -28,6 +28,7 @@ const recordOf = (
   takenOver: new Map(Object.entries(takenOver)),
   owned: new Map(Object.entries(owned)),
   unsettled: new Set(),
+  ending: [],
   warnings: new Map(),
   comments: { atStake: [], lost: [] },
   lost: 'no',

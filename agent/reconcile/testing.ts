@@ -36,6 +36,8 @@ export type MemoryOpenwrt = {
   renames: (readonly UciRename[])[];
   /** Deltas of each transaction, refused ones included. */
   transactions: (readonly UciDelta[])[];
+  /** Tunnels that each was to end besides. */
+  endings: (readonly string[])[];
   /** Looks at the packages as they would be; a refusal leaves them as they were. */
   refuses: (next: ReadonlyMap<string, UciPackage>) => Refusal | undefined;
   /** What a transaction that succeeded returns. */
@@ -54,6 +56,7 @@ export const createOpenwrt = (): MemoryOpenwrt => {
     mayRename: true,
     renames: [],
     transactions: [],
+    endings: [],
     refuses: () => undefined,
     done: {},
     onApply: () => undefined,
@@ -94,9 +97,10 @@ export const driverOf = (openwrt: MemoryOpenwrt): Driver => {
       openwrt.packages = new Map([...packages, ...observed]);
       return { outcome: 'done', observed, fingerprint: await fingerprint() };
     },
-    apply: async (deltas) => {
+    apply: async (deltas, _signal, ending = []) => {
       openwrt.onApply(deltas);
       openwrt.transactions.push(deltas);
+      openwrt.endings.push(ending);
       const next = new Map(openwrt.packages);
       for (const delta of deltas) {
         const there = next.get(delta.package) ?? { name: delta.package, sections: [] };

@@ -47,6 +47,53 @@ const outcome = (change: Partial<BuildInput>) => {
   return [report?.state, report?.reason, report?.message];
 };
 
+/** `a` is a remote of IPsec. */
+const remote = (of: Verdict, ending: readonly string[], more: Partial<Standing> = {}): Standing =>
+  standing({
+    verdicts: [of],
+    inForce: new Set(['ipsec.a']),
+    packages: new Map([['FirewallRule', 'ipsec']]),
+    ending,
+    ...more,
+  });
+const applied = verdict({ sections: [{ package: 'ipsec', name: 'a' }] });
+const LEFT_UP =
+  'tunnels of before may still be up, which the agent cannot end on this OpenWRT: a, a/net';
+
+describe('of the tunnels that a rule brings up', () => {
+  const tunnel = (name: string, up: boolean, starts?: true) => ({
+    name,
+    up,
+    state: up ? 'INSTALLED' : 'DOWN',
+    ...(starts && { starts }),
+  });
+  const downOf = (tunnels: BuildInput['tunnels'], of = applied, more = {}) => {
+    const input = { standing: remote(of, [], more), reading: 'holds' as const, problem: '' };
+    return buildReports({ ...input, tunnels })[0]?.tunnelsDown;
+  };
+  const [up, down] = [tunnel('a-up', true, true), tunnel('a-down', false, true)];
+  const others = [tunnel('ab-c', false, true), tunnel('b-a', false, true)];
+
+  it.each([
+    [
+      "those that are down, with charon's words",
+      [up, down, { ...tunnel('a-x', false, true), words: 'no proposal' }],
+      'not up: down, x (no proposal)',
+    ],
+    ['that none is down', [up, ...others], ''],
+    ['nothing where all wait for the other side', [tunnel('a-x', false), ...others], undefined],
+    ['nothing where none is known', [], undefined],
+  ])('says %s', (_what, tunnels, expected) => {
+    expect(downOf(tunnels)).toBe(expected);
+  });
+
+  it('says nothing while the rule is not applied, or is of another package', () => {
+    expect(downOf([down], applied, { inForce: new Set() })).toBeUndefined();
+    const packages = new Map([['FirewallRule', 'firewall']]);
+    expect(downOf([down], applied, { packages })).toBeUndefined();
+  });
+});
+
 const unwanted = verdict({ verdict: 'unwanted', reason: 'Removing', sections: [] });
 
 describe('the report of a rule', () => {
@@ -72,6 +119,22 @@ describe('the report of a rule', () => {
     'Applied in files only, with the reason, when the kernel is not read': {
       input: { standing: standing({ kernelUnread: 'the login may not' }) },
       expected: ['Applied', 'AppliedInFiles', 'the login may not'],
+    },
+    'Applied with what may still be up of before': {
+      input: { standing: remote(applied, ['ab', 'a', 'b/a', 'a/net']) },
+      expected: ['Applied', 'AppliedInFiles', LEFT_UP],
+    },
+    'Applied with that and why the kernel is not read': {
+      input: { standing: remote(applied, ['a', 'a/net'], { kernelUnread: 'it may not' }) },
+      expected: ['Applied', 'AppliedInFiles', `it may not; ${LEFT_UP}`],
+    },
+    'Removed with what may still be up of it': {
+      input: { standing: remote(unwanted, ['a', 'a/net'], { removed: new Set(['uid-a']) }) },
+      expected: ['Removed', 'Removed', LEFT_UP],
+    },
+    'Applied where only tunnels of others may be': {
+      input: { standing: remote(applied, ['ab', 'b/a']) },
+      expected: ['Applied', 'Applied', ''],
     },
     'Pending when the kernel lacks a part of it, with that part': {
       input: {

@@ -1,7 +1,10 @@
 /** From what is known of the rules on this OpenWRT to what is reported of them. Pure, and never reports more than was read back. */
 import type { Verdict } from '#shared/compile/types.ts';
+import type { Information } from '#shared/protocol/information.ts';
 import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
+import { few } from '#shared/runtime/few.ts';
+import { uciName } from '#shared/uci/names.ts';
 import { isInForce, lackFor, warningFor, type Standing } from '../reconcile/standing.ts';
 import type { Reading } from './trust.ts';
 
@@ -11,6 +14,8 @@ export type BuildInput = {
   reading: Reading;
   /** Why the last attempt to reach or change OpenWRT did not get through; '' when it did. */
   problem: string;
+  /** As far as that is known. */
+  tunnels?: Information['tunnels'] | undefined;
 };
 
 type Outcome = { state: RuleState; reason: Reason; message: string };
@@ -26,8 +31,23 @@ export const buildReports = (input: BuildInput): RuleReport[] =>
     const isDone = state === 'Applied' || state === 'Removed';
     const text = (isDone ? message : message || sentenceOf(reason)).slice(0, MAX_MESSAGE_LENGTH);
     const said = { kind: rule.kind, name, uid, generation, revision, state, reason, message: text };
-    return isDone ? said : { ...said, ...generationIn(verdict, input.standing) };
+    if (!isDone) return { ...said, ...generationIn(verdict, input.standing) };
+    return state === 'Applied' ? { ...said, ...tunnelsDownIn(verdict, input) } : said;
   });
+
+const tunnelsDownIn = (
+  { rule: { kind, metadata } }: Verdict,
+  { standing, tunnels = [] }: BuildInput,
+): Pick<RuleReport, 'tunnelsDown'> => {
+  if (standing.packages.get(kind) !== 'ipsec') return {};
+  const prefix = `${uciName(metadata.name)}-`;
+  const own = tunnels.filter(({ name, starts }) => starts && name.startsWith(prefix));
+  const down = own
+    .filter(({ up }) => !up)
+    .map(({ name, words }) => `${name.slice(prefix.length)}${words ? ` (${words})` : ''}`);
+  if (down.length === 0) return own.length === 0 ? {} : { tunnelsDown: '' };
+  return { tunnelsDown: `not up: ${few(down)}`.slice(0, 512) };
+};
 
 /** What was read last, also while that may not hold any more: `reason` says so. */
 const generationIn = (
@@ -54,10 +74,13 @@ const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
 
 const appliedOrNot = (verdict: Verdict, { standing, problem }: BuildInput): Outcome => {
   const { paused, kernelUnread } = standing;
+  const { clash } = verdict;
+  if (clash !== undefined) return { state: 'Failed', reason: 'RefusedByOpenwrt', message: clash };
   if (isInForce(standing, verdict)) {
-    const usual = kernelUnread === undefined ? 'Applied' : 'AppliedInFiles';
-    const reason = paused ? 'Paused' : usual;
-    return { state: 'Applied', reason, message: kernelUnread ?? '' };
+    const words = [kernelUnread ?? '', leftUp(verdict, standing)];
+    const message = words.filter((each) => each !== '').join('; ');
+    const usual = message === '' ? 'Applied' : 'AppliedInFiles';
+    return { state: 'Applied', reason: paused ? 'Paused' : usual, message };
   }
   const warning = warningFor(standing, verdict);
   if (warning !== undefined) {
@@ -70,15 +93,26 @@ const appliedOrNot = (verdict: Verdict, { standing, problem }: BuildInput): Outc
   return { state: 'Pending', reason: 'Applying', message: problem };
 };
 
+/** What the rule had up before, where the agent cannot end it. */
+const leftUp = ({ rule: { kind, metadata } }: Verdict, { packages, ending }: Standing): string => {
+  if (packages.get(kind) !== 'ipsec') return '';
+  const remote = uciName(metadata.name);
+  const left = ending.filter((name) => name === remote || name.startsWith(`${remote}/`));
+  return left.length === 0
+    ? ''
+    : `tunnels of before may still be up, which the agent cannot end on this OpenWRT: ${left.join(', ')}`;
+};
+
 const pausedWith = (what: string): Outcome => ({
   state: 'Pending',
   reason: 'Paused',
   message: `${sentenceOf('Paused')}: ${what}`,
 });
 
-const removedOrNot = ({ rule }: Verdict, { standing, problem }: BuildInput): Outcome => {
+const removedOrNot = (verdict: Verdict, { standing, problem }: BuildInput): Outcome => {
+  const { rule } = verdict;
   if (standing.removed.has(rule.metadata.uid))
-    return { state: 'Removed', reason: 'Removed', message: '' };
+    return { state: 'Removed', reason: 'Removed', message: leftUp(verdict, standing) };
   const doubted = standing.doubted.get(rule.metadata.uid);
   if (doubted !== undefined) {
     const message = `the agent has lost its ledger and cannot tell whether it made section ${doubted} of OpenWRT, which has the rule's name: remove that section, or replace the pod`;

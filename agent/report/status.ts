@@ -119,6 +119,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     run: trust.watch,
     snapshot: () => {
       const now = { reading: trust.reading(), problem: problemNow() };
+      const information = deps.information();
       return {
         openwrt: {
           reachable: now.reading !== 'silent',
@@ -127,8 +128,11 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
           driftRepairs,
         },
         unwatchedKinds: [...source.unwatchedKinds().keys(), ...deps.otherUnwatchedKinds()],
-        rules: [...buildReports({ standing, ...now }), ...deps.otherReports(now)],
-        information: informationWith(standing, deps.information()),
+        rules: [
+          ...buildReports({ standing, ...now, tunnels: information?.tunnels }),
+          ...deps.otherReports(now),
+        ],
+        information: informationWith(standing, information),
         commentsLost: deps.commentsLost(),
         fleet: deps.distance(),
         doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),

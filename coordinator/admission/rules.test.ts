@@ -124,6 +124,32 @@ describe('the webhook for rules', () => {
     expect([verdict.allowed, verdict.warnings.length]).toEqual([isAllowed, warnings]);
   });
 
+  it('asks the API server for all kinds that have names of connections, also on an update', async () => {
+    const connection = { name: 'net', conn_type: 'tunnel', mode: 'add' };
+    const spec = {
+      remote: '203.0.113.1',
+      authentication_method: 'psk',
+      pre_shared_key: 'k',
+      crypto_proposal: ['p'],
+    };
+    const host = rule('IpsecHost', 'b', { ...spec, connections: [connection] });
+    const rules = [host, rule('IpsecProposal', 'p', {})];
+    const { webhook, live } = setUp({ cached: { rules }, live: { rules } });
+    const asked: string[] = [];
+    live.rules = async ({ kinds: among }) => {
+      asked.push(...among.map(({ kind }) => kind));
+      return rules;
+    };
+    const site = (name: string) =>
+      rule('IpsecSite', 'a', { ...spec, connections: [{ ...connection, name }] });
+    const verdict = await webhook(requestOf(site('other'), site('net')), signal);
+    expect(verdict).toMatchObject({
+      allowed: false,
+      message: expect.stringContaining('IpsecHost b'),
+    });
+    expect(asked).toEqual(expect.arrayContaining(['IpsecHost', 'IpsecSite']));
+  });
+
   it('only warns on a dry run', async () => {
     const { webhook } = setUp({});
     const bad = requestOf(undefined, reject({ proto: 'carrier pigeon' }), { dryRun: true });

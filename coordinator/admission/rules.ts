@@ -184,7 +184,9 @@ const kindsInQuestion = (
     (one) =>
       referred.has(one.kind) ||
       (one.kind === kind.kind && one.networks !== undefined) ||
-      (operation === 'CREATE' && one.uci !== undefined && one.uci.package === kind.uci?.package),
+      (one.uci !== undefined &&
+        one.uci.package === kind.uci?.package &&
+        (operation === 'CREATE' || (kind.claims !== undefined && one.claims !== undefined))),
   );
 };
 

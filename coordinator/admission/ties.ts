@@ -3,11 +3,11 @@
  * that it refers to, or that refer to it. Pure; whoever keeps the rules keeps them by `tiesOf`, and finds them by `tiesToLookUp`.
  */
 import * as z from 'zod';
-import { referencesOf } from '#shared/compile/check.ts';
+import { checkSpec, referencesOf } from '#shared/compile/check.ts';
 import { keyOf } from '#shared/compile/in-use.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import type { Claim, KindDefinition } from '#shared/resources/kind.ts';
+import type { Claim, KindDefinition, Sharing } from '#shared/resources/kind.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { uciName } from '#shared/uci/names.ts';
@@ -41,6 +41,7 @@ const tiesUpTo = (most: number, rule: RuleObject, filter: unknown): string[] => 
     named(cnf, { kind: rule.kind, name }),
     ...inSection(cnf, kind, name),
     ...claimsOfRule(rule).map(({ key }) => claiming(cnf, key)),
+    ...sharingsOfRule(rule).flatMap((one) => sharing(cnf, one)),
     ...linksOf(rule),
     ...usesOf(rule, cnf, most),
     ...networksOfZone(rule)
@@ -68,6 +69,7 @@ export const tiesToLookUp = (change: RuleChange): string[] => {
     ...(operation === 'CREATE' ? inSection(change, kind, name) : []),
     ...networksOfZone(after).map((network) => zoneOn(change, network)),
     ...claimsOfRule(after).map(({ key }) => claiming(change, key)),
+    ...sharingsOfRule(after).flatMap((one) => sharing(change, one)),
   ];
 };
 
@@ -97,11 +99,21 @@ const sidesAround = ({ src, dest }: Sides): (readonly [string, string])[] =>
 const around = (side: string): string[] => (side === '' || side === ANY ? [side] : [side, ANY]);
 
 /** What the rule alone may have in its CNF; none of what has not its form. */
-export const claimsOfRule = (rule: RuleObject): readonly Claim[] => {
-  const kind = kindOf(rule.kind);
-  if (kind?.claims === undefined) return [];
-  const { data, success } = kind.spec.safeParse(rule.spec);
-  return success ? kind.claims(data) : [];
+export const claimsOfRule = (rule: RuleObject): readonly Claim[] =>
+  saidBy(rule, (kind, spec) => kind.claims?.(spec));
+
+/** Where other rules of its CNF should say the same; none of what has not its form. */
+export const sharingsOfRule = (rule: RuleObject): readonly Sharing[] =>
+  saidBy(rule, (kind, spec) => kind.shares?.(spec));
+
+const saidBy = <T>(
+  { kind: name, spec }: RuleObject,
+  read: (kind: KindDefinition, spec: unknown) => readonly T[] | undefined,
+): readonly T[] => {
+  const kind = kindOf(name);
+  if (kind === undefined || (kind.claims ?? kind.shares) === undefined) return [];
+  const checked = checkSpec(kind, spec);
+  return 'spec' in checked ? (read(kind, checked.spec) ?? []) : [];
 };
 
 /** The first of the claims that one of the rules has, too. `tieOf`: the key by which it is known of what stays in memory of a rule. */
@@ -124,6 +136,15 @@ export const heldBy = (
 
 export const claiming = ({ namespace, purpose }: Cnf, key: string): string =>
   `${namespace}/${purpose}/has/${key}`;
+
+/** That it has some value for the key, and that it has this one. */
+export const sharing = (
+  { namespace, purpose }: Cnf,
+  { key, value }: Pick<Sharing, 'key' | 'value'>,
+): readonly [any: string, same: string] => [
+  `${namespace}/${purpose}/shares/${key}`,
+  `${namespace}/${purpose}/shares-value/${value}/${key}`,
+];
 
 /** The keys of rules of all CNFs of the namespace that have the same of a link. */
 export const linksToLookUp = ({ after }: Pick<RuleChange, 'after'>): string[] =>

@@ -4,7 +4,14 @@ import { own } from '#shared/runtime/own.ts';
 import { docsOf, topicOf } from './docs/topics.ts';
 
 /** Rules with these have no problem, or are gone. */
-export const FINE = ['Applied', 'Removed', 'InSync', 'AppliedInFiles'] as const;
+export const FINE = [
+  'Applied',
+  'Removed',
+  'InSync',
+  'AppliedInFiles',
+  'TunnelUp',
+  'TunnelDown',
+] as const;
 type Fine = (typeof FINE)[number];
 type Cured = Exclude<Reason | ConditionReason, Fine>;
 /** Only while a rule is being deleted. */

@@ -252,4 +252,5 @@ const sameWord = (one: RuleWord | undefined, other: RuleWord): boolean =>
   one.generation === other.generation &&
   one.reason === other.reason &&
   one.message === other.message &&
-  one.generationInForce === other.generationInForce;
+  one.generationInForce === other.generationInForce &&
+  one.tunnelsDown === other.tunnelsDown;

@@ -225,6 +225,25 @@ it('records one Event for a removal that stays blocked', async () => {
   expect(events).toEqual(['RemovalBlocked']);
 });
 
+it.each([
+  ['nothing where nothing is left', '', []],
+  ['what may still be up', 'tunnels of before', ['TunnelsLeftUp']],
+])('records of a rule that goes %s', async (_what, message, expected) => {
+  watchedPods = [target('a')];
+  livePods = watchedPods;
+  const said = word({
+    uid: 'rule-1',
+    revision: 'r1',
+    state: 'Removed',
+    reason: 'Removed',
+    message,
+  });
+  reports.accept('uid-a', sentReport({ rules: [said] }), { monotonic: 0, wall: 0 });
+  await work(ruleObject(deleting));
+  expect(stored?.metadata.finalizers).toEqual([]);
+  expect(events).toEqual(expected);
+});
+
 describe('an outdated version', () => {
   it('is read again, and the status is computed for the current version', async () => {
     await work(ruleObject({ resourceVersion: '5', generation: 2 }), ruleObject());

@@ -26,7 +26,8 @@ import type { Target } from '../cnf/target.ts';
 import { Announcer } from './announce.ts';
 import { ownFieldsOf } from './own-fields.ts';
 import { Progress } from './progress.ts';
-import { isOfRule } from '../verdict/wording.ts';
+import type { Decision } from '../verdict/decide.ts';
+import { describePods, isOfRule } from '../verdict/wording.ts';
 import { Waiting } from './waiting.ts';
 import { SyncTimes } from './sync-times.ts';
 import { StatusPace } from './status-pace.ts';
@@ -189,6 +190,7 @@ export class RulesController {
       decision = facts.decide(rule, targets);
       if (decision.remove) {
         await this.#removeFinalizer(version, deletedAt, signal);
+        this.#tellRemarks(version, decision);
         return 'done';
       }
       lookAgain = true;
@@ -249,7 +251,7 @@ export class RulesController {
       metrics.statusWrites.inc({ result: isConflict(error) ? 'conflict' : 'error' });
       throw error;
     }
-    this.#pace.written(rule.uid, clock.monotonic());
+    this.#pace.written(rule.uid, change, clock.monotonic());
     metrics.statusWrites.inc({ result: 'written' });
     if (changedAt !== undefined) {
       this.#syncTimes.settle(rule.uid);
@@ -277,6 +279,12 @@ export class RulesController {
     const fields = { rule: nameOf(rule), state, pods: pods?.summary, reason: message, tookMs };
     log[isNews ? 'info' : 'debug'](fields, 'status of a rule changed');
     for (const each of said) record({ object, ...each });
+  }
+
+  #tellRemarks({ object }: RuleVersion, { remarks, candidates }: Decision): void {
+    if (remarks.length === 0) return;
+    const message = describePods(remarks, candidates);
+    this.#deps.record({ object, type: 'Warning', reason: 'TunnelsLeftUp', message });
   }
 
   #tellBlocked({ object, rule }: RuleVersion): void {

@@ -70,6 +70,12 @@ describe('a rule that is being deleted goes', () => {
   });
 });
 
+it('what a pod that has confirmed says besides is a remark', () => {
+  const left = report([word({ state: 'Removed', reason: 'Removed', message: 'left up' })]);
+  const pods = [{ report: left }, { target: target('b'), report: removed }];
+  expect(decideFor(pods).remarks).toEqual([{ pod: 'a', message: 'left up' }]);
+});
+
 describe('a rule that is being deleted stays', () => {
   const cases: Record<string, { pod: Partial<PodFacts>; reason: string; says?: string }> = {
     'while a pod has it': {
@@ -202,7 +208,8 @@ describe('time alone may change the decision', () => {
 it.each([[[]], [[{ report: removed }]]])(
   'a rule that is not being deleted never loses its finalizer, and nothing blocks it',
   (pods) => {
-    const nothing = { remove: false, blockers: [], candidates: 0, recheckInMs: undefined };
+    const none = { blockers: [], remarks: [], candidates: 0 };
+    const nothing = { remove: false, ...none, recheckInMs: undefined };
     expect(decideFor(pods, rule())).toEqual(nothing);
   },
 );

@@ -18,6 +18,8 @@ export type Decision = {
   /** Only of a rule that is being deleted. */
   remove: boolean;
   blockers: readonly Blocker[];
+  /** What pods that have confirmed say besides. */
+  remarks: readonly { pod: string; message: string }[];
   /** Pods that could have had the rule: those that block and those that have confirmed. */
   candidates: number;
   /** Milliseconds after which time alone may change the decision. */
@@ -41,7 +43,7 @@ export const decide = (
   context: DecideContext,
 ): Decision => {
   if (rule.deletedAt === undefined)
-    return { remove: false, blockers: [], candidates: 0, recheckInMs: undefined };
+    return { remove: false, blockers: [], remarks: [], candidates: 0, recheckInMs: undefined };
   const settlesInMs = rule.deletedAt + STARTED_UNSEEN_MS - context.now;
   const isUnsettled = ({ uid }: Target): boolean => settlesInMs > 0 || context.awaited.has(uid);
   const strangers = strangersAmong(targets);
@@ -56,6 +58,12 @@ export const decide = (
   return {
     remove: blockers.length === 0,
     blockers,
+    remarks: candidates.flatMap(({ name: pod, uid }) => {
+      const word = reports.get(uid)?.rules.get(rule.uid);
+      return word?.state === 'Removed' && word.message !== ''
+        ? [{ pod, message: word.message }]
+        : [];
+    }),
     candidates: candidates.length,
     recheckInMs: unsettled && settlesInMs > 0 ? settlesInMs : undefined,
   };

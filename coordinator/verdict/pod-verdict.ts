@@ -27,6 +27,8 @@ export type PodVerdict = {
   hasGeneration: boolean;
   /** Why its agent cannot see whether the kernel has the rule, too. */
   kernelUnread?: string | undefined;
+  /** Which tunnels of it are down; '' when none is, undefined where that is not known. */
+  tunnelsDown?: string | undefined;
   /** Its agent changes nothing, whether or not the pod has the rule. */
   paused?: boolean;
   /** When the pod's agent first reported so, wall-clock milliseconds. */
@@ -61,7 +63,8 @@ export const podVerdict = (
     word?.state === 'Applied' &&
     word.generation === rule.generation;
   const paused = word?.reason === PAUSED;
-  return { pod, problem, hasGeneration, kernelUnread: unreadIn(word), paused, since: word?.since };
+  const { since, tunnelsDown } = word ?? {};
+  return { pod, problem, hasGeneration, kernelUnread: unreadIn(word), tunnelsDown, paused, since };
 };
 
 const problemOf = (facts: Facts): PodVerdict['problem'] => {

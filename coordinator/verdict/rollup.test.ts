@@ -112,6 +112,28 @@ describe('a rule that all live pods have', () => {
     expect(types).toEqual(['Ready', 'KernelRead', 'Paused']);
   });
 
+  it('says how tunnels are that it brings up, in sync or not', () => {
+    const [up, down] = ['', 'not up: net'].map((tunnelsDown) => report([word({ tunnelsDown })]));
+    const tunnelOf = ({ inSync, conditions }: RuleStatus) => [
+      inSync,
+      ...(conditions ?? []).slice(1),
+    ];
+    expect(tunnelOf(roll([{ report: up }, { target: b, report: up }]))).toMatchObject([
+      true,
+      { type: 'TunnelUp', status: 'True', reason: 'TunnelUp' },
+    ]);
+    const no = { type: 'TunnelUp', status: 'False', reason: 'TunnelDown' };
+    const isDown = roll([{ report: up }, { target: b, report: down }]);
+    expect(tunnelOf(isDown)).toMatchObject([
+      true,
+      { ...no, message: 'not up: net (1 of 2 pods: b)' },
+    ]);
+    const notReady = { ...b, ready: false, notReady: 'container sdewan-agent is not ready' };
+    expect(tunnelOf(roll([{ target: notReady, report: down }]))).toMatchObject([false, no]);
+    const awaited = roll([{ awaited: true }], { status: isDown });
+    expect(tunnelOf(awaited)).toMatchObject([true, no]);
+  });
+
   it('was applied when the last pod first reported so', () => {
     const later = report([word({ since: NOW - 2_000 })]);
     const status = roll([{ report: applied }, { target: b, report: later }]);

@@ -82,6 +82,7 @@ const applying = (
         { type: 'Ready', status: 'True', reason: 'InSync', message: `on all pods (${pods.live})` },
         ...kernelUnread(verdicts),
         ...paused(verdicts),
+        ...tunnelUp(rule, verdicts),
       ]),
     };
   const message = describeProblems(ranked, verdicts.length, rule.generation);
@@ -97,6 +98,7 @@ const applying = (
       ...(worst.failed ? [{ type: 'Stalled', status: 'True', reason, message } as const] : []),
       ...kernelUnread(verdicts),
       ...paused(verdicts),
+      ...tunnelUp(rule, verdicts),
     ]),
   };
 };
@@ -109,6 +111,30 @@ const kernelUnread = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
   if (unread.length === 0) return [];
   const message = describePods(unread, verdicts.length);
   return [{ type: 'KernelRead', status: 'False', reason: 'AppliedInFiles', message }];
+};
+
+/** In sync or not: whether a tunnel comes up is a matter of both sides. */
+const tunnelUp = (rule: Rule, verdicts: readonly PodVerdict[]): ConditionNow[] => {
+  const known = verdicts.flatMap(({ pod, tunnelsDown: message }) =>
+    message === undefined ? [] : [{ pod, message }],
+  );
+  const type = 'TunnelUp';
+  const before = rule.status?.conditions?.find((condition) => condition.type === type);
+  // A coordinator that has just started does not know yet.
+  if (before && isCurrent(rule) && verdicts.some(({ since }) => since === undefined))
+    return [{ ...before, type }];
+  if (known.length === 0) return [];
+  const down = known.filter(({ message }) => message !== '');
+  return down.length === 0
+    ? [{ type, status: 'True', reason: 'TunnelUp', message: sentenceOf('TunnelUp') }]
+    : [
+        {
+          type,
+          status: 'False',
+          reason: 'TunnelDown',
+          message: describePods(down, verdicts.length),
+        },
+      ];
 };
 
 /** In sync or not: no drift of the rule on these pods is repaired. */

@@ -21,7 +21,7 @@ export const nameProblems = (
     const owner = claim === undefined ? undefined : owners.get(claim);
     const problem =
       claim !== undefined && owner
-        ? conflictWith(owner, claim)
+        ? conflictWith(owner, claim, candidate)
         : takenProblem(candidate, claims, others);
     if (problem) problems.set(candidate, problem);
     else for (const each of claims) owners.set(each, candidate);
@@ -44,9 +44,14 @@ export const namesakeOf = (candidate: Candidate, { sections }: Others): string |
   return section && ledgerKey(uci.package, section.name);
 };
 
-const conflictWith = ({ rule, kind: { uci } }: Candidate, claim: string): JudgedProblem => {
+const pathOf = ({ kind: { uci }, renderings }: Candidate, claim: string): string | undefined =>
+  renderings
+    .map(({ sections }) => uci?.pathOf?.(claim, sections))
+    .find((path) => path !== undefined);
+
+const conflictWith = ({ rule }: Candidate, claim: string, younger: Candidate): JudgedProblem => {
   const older = `the older ${rule.kind} ${rule.metadata.name}`;
-  const path = uci?.pathOf?.(claim);
+  const path = pathOf(younger, claim);
   return {
     verdict: 'failed',
     reason: 'NameConflict',
@@ -58,21 +63,22 @@ const conflictWith = ({ rule, kind: { uci } }: Candidate, claim: string): Judged
 };
 
 const takenProblem = (
-  { rule, kind: { uci } }: Candidate,
+  candidate: Candidate,
   claims: readonly string[],
   others: Others,
 ): JudgedProblem | undefined => {
+  const { rule, kind } = candidate;
   const claim = claims.find((each) => others.sections.has(each));
   const section =
     claim === undefined
       ? others.named.get(keyOf(rule.kind, rule.metadata.name))
       : others.sections.get(claim);
   if (section === undefined) return undefined;
-  const path = claim === undefined ? undefined : uci?.pathOf?.(claim);
+  const path = claim === undefined ? undefined : pathOf(candidate, claim);
   const what = path === undefined ? 'that name' : claim;
   return {
     verdict: 'failed',
     reason: 'NameTaken',
-    message: `${path ?? 'metadata.name'}: OpenWRT already has a section of type ${section.type} with ${what} in package ${uci?.package ?? ''}, which the agent did not make (section ${section.name})`,
+    message: `${path ?? 'metadata.name'}: OpenWRT already has a section of type ${section.type} with ${what} in package ${kind.uci?.package ?? ''}, which the agent did not make (section ${section.name})`,
   };
 };

@@ -225,6 +225,20 @@ describe('compile', () => {
     expect(compile(inputOf(chained)).verdicts[0]?.message).toMatch(/Mwan3Policy p, which is not/);
   });
 
+  it("waits for a zone of ours also where an administrator's has its name, and says so", () => {
+    const ours = ruleOf('FirewallZone', 'wan', { network: ['ovn-net1'] });
+    const forwarding = ruleOf('FirewallForwarding', 'f', { src: 'wan', dest: 'lan1' });
+    const verdictFor = (...rules: RuleObject[]) =>
+      compile(inputOf([forwarding, lan, ...rules])).verdicts.map(summary)[0];
+    expect(verdictFor(ours)).toEqual({
+      verdict: 'pending',
+      reason: 'WaitingForReference',
+      message: 'spec.src: waits for FirewallZone wan, which is not in force (NameTaken)',
+      sections: [],
+    });
+    expect(verdictFor()).toMatchObject({ verdict: 'wanted' });
+  });
+
   it('touches nothing of a rule that is withheld, and says why', () => {
     const why = { reason: 'LostConnectivity', message: 'cut off' } as const;
     const withheld = new Map([[lan.metadata.uid, why]]);

@@ -12,6 +12,7 @@ import type { UciSection } from '../uci/model.ts';
 import { candidateOf } from './candidate.ts';
 import type { Candidate, JudgedProblem, Rendering } from './candidate.ts';
 import { namesakeOf, nameProblems } from './claims.ts';
+import { clashesOf } from './clashes.ts';
 import { forcesOf } from './forces.ts';
 import type { Forces } from './forces.ts';
 import { compare, isBeingDeleted, keptInUse, keyOf } from './in-use.ts';
@@ -38,8 +39,11 @@ export const compile = (input: CompileInput): CompileResult => {
   const forces = forcesOf(
     needed.filter((candidate) => !unnamed.has(candidate)),
     others,
+    new Set(needed.map(({ rule: { kind, metadata } }) => keyOf(kind, metadata.name))),
   );
-  const situation: Situation = { kept, unnamed, forces, problems: new Map() };
+  const desired = desiredOf(forces, kinds);
+  const clashes = clashesOf(kinds, { ...input, forces, desired });
+  const situation: Situation = { kept, unnamed, forces, clashes, problems: new Map() };
   for (const candidate of needed) {
     const { kind, metadata } = candidate.rule;
     const problem = unnamed.get(candidate) ?? candidate.problem;
@@ -47,7 +51,7 @@ export const compile = (input: CompileInput): CompileResult => {
   }
   const neededSet = new Set(needed);
   return {
-    desired: desiredOf(forces, kinds),
+    desired,
     verdicts: input.rules.map((rule) => {
       const candidate = all.get(rule);
       if (!candidate) return unknownKind(rule);
@@ -100,6 +104,7 @@ type Situation = {
   kept: ReadonlyMap<string, RuleObject>;
   unnamed: ReadonlyMap<Candidate, JudgedProblem>;
   forces: Forces;
+  clashes: ReadonlyMap<Candidate, string>;
   problems: Map<string, string | undefined>;
 };
 
@@ -117,8 +122,11 @@ const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
     return { ...base, verdict: 'pending', reason: 'InUse', message };
   }
   const problem = problemOf(candidate, situation);
-  if (!problem)
-    return { ...base, ...earlierOf(candidate), verdict: 'wanted', reason: 'Applying', message: '' };
+  if (!problem) {
+    const wanted = { verdict: 'wanted', reason: 'Applying', message: '' } as const;
+    const clash = situation.clashes.get(candidate);
+    return { ...base, ...earlierOf(candidate), ...wanted, ...(clash !== undefined && { clash }) };
+  }
   return { ...base, ...problem, message: problem.message.slice(0, MAX_MESSAGE_LENGTH) };
 };
 

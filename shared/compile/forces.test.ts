@@ -25,9 +25,11 @@ const candidate = (name: string, ...renderings: string[][]): Candidate => ({
   })),
 });
 
-const look = (candidates: Candidate[], administrators: string[] = []) => {
+const look = (candidates: Candidate[], administrators: string[] = [], unnamed: string[] = []) => {
   const named = new Map(administrators.map((name) => [`Any/${name}`, namedSection('any', name)]));
-  const { inForce, waitsFor } = forcesOf(candidates, { sections: new Map(), named });
+  const names = [...candidates.map(({ rule }) => rule.metadata.name), ...unnamed];
+  const claimed = new Set(names.map((name) => `Any/${name}`));
+  const { inForce, waitsFor } = forcesOf(candidates, { sections: new Map(), named }, claimed);
   const byName = <T>(map: ReadonlyMap<Candidate, T>): [string, T][] =>
     [...map].map(([{ rule }, value]) => [rule.metadata.name, value]);
   return {
@@ -82,5 +84,11 @@ describe('in force is', () => {
 
   it('what refers to something of an administrator', () => {
     expect(look([candidate('a', ['wan'])], ['wan']).inForce).toEqual({ a: 1 });
+  });
+
+  it('nothing that refers to a rule which does not get its name, though an administrator has that', () => {
+    const expected = { inForce: {}, waitsFor: { a: 'wan' } };
+    expect(look([candidate('a', ['wan'])], ['wan'], ['wan'])).toEqual(expected);
+    expect(look([candidate('a', ['wan']), candidate('wan')], ['wan'])).toEqual(expected);
   });
 });

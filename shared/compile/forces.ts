@@ -13,14 +13,24 @@ export type Forces = {
   waitsFor: ReadonlyMap<Candidate, Reference>;
 };
 
-export const forcesOf = (candidates: readonly Candidate[], others: Others): Forces => {
+/**
+ * `claimed`: `Kind/name` of all rules that are to be in force. What they do not get to be, nothing
+ * of others stands in for.
+ */
+export const forcesOf = (
+  candidates: readonly Candidate[],
+  others: Others,
+  claimed: ReadonlySet<string>,
+): Forces => {
   const left = new Map(candidates.map((candidate) => [candidate, [...candidate.renderings]]));
   const standing = new Set<string>();
   for (const { rule, renderings } of candidates) {
     if (renderings.length > 0) standing.add(keyOf(rule.kind, rule.metadata.name));
   }
-  const stands = ({ kind, name }: Reference) =>
-    standing.has(keyOf(kind, name)) || others.named.has(keyOf(kind, name));
+  const stands = ({ kind, name }: Reference) => {
+    const key = keyOf(kind, name);
+    return standing.has(key) || (others.named.has(key) && !claimed.has(key));
+  };
 
   const waitsFor = new Map<Candidate, Reference>();
   for (let changed = true; changed;) {

@@ -1,12 +1,13 @@
 /**
- * The compiler of the agents without an OpenWRT. Pure. What only a running one could tell is assumed: a present image with firewall4, and
- * interfaces that rules name. Values of Secrets are not asked for: what a section would have of one is said in words.
+ * The compiler of the agents without an OpenWRT. Pure. What only a running one could tell is
+ * assumed: a present image with firewall4 and swanctl, and interfaces that rules name. Values of
+ * Secrets are not asked for: what a section would have of one is said in words.
  */
 import { checkSpec } from './check.ts';
 import { compile } from './compile.ts';
 import { secretKey, type CompileResult, type NetworkTable } from './types.ts';
 import type { RuleObject } from '../kube/objects.ts';
-import { ASSUMED } from '../resources/capabilities.ts';
+import { OF_TODAY } from '../resources/capabilities.ts';
 import { kinds, kindOf } from '../resources/registry.ts';
 import type { KindDefinition } from '../resources/kind.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
@@ -22,7 +23,7 @@ export const compileOffline = (
     networks,
     devices: { defaultRoute: DEFAULT_ROUTE, byAddress: new Map() },
     secrets: placeholdersFor(rules),
-    capabilities: ASSUMED,
+    capabilities: OF_TODAY,
     lastGood: new Map(),
     observed: assumed(rules, networks),
     ledger: new Set(),
@@ -55,7 +56,7 @@ const assumed = (
     network: [...new Set([...interfaces, ...devices, DEFAULT_ROUTE])].map((device) =>
       named('interface', device.replaceAll(/\W/g, '_'), { device }),
     ),
-    ipsec: [named('ipsec', 'ipsec', { rtinstall_enabled: '0' })],
+    ipsec: [named('ipsec', 'globals', { rtinstall_enabled: '0' })],
   };
   const names = new Set(kinds.flatMap(({ uci }) => uci?.package ?? []));
   return new Map([...names].map((name) => [name, { name, sections: own(sections, name) ?? [] }]));

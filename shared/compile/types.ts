@@ -72,6 +72,8 @@ export type Verdict = {
   message: string;
   /** What was in force before, as far as it is known, while that is to be replaced: OpenWRT may have it until then. */
   earlier?: { generation: number; package: string; sections: readonly UciSection[] } | undefined;
+  /** Of one that is `wanted`: why it does not do what it says once it is in force. */
+  clash?: string | undefined;
   /** Names of its sections in the desired packages. */
   sections: readonly { package: string; name: string }[];
   /** Of one that is `unwanted`: `package.section` that bears a name of it and is not ours, of a kind whose names do not tell. */

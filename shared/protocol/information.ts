@@ -33,6 +33,13 @@ export const tunnelSchema = z.object({
   state: name(32).describe(
     "strongSwan's word, `DOWN` when it does not mention the tunnel, `UNKNOWN` when nobody tells.",
   ),
+  starts: z
+    .boolean()
+    .optional()
+    .describe('This side brings it up: at once, or with the first packet.'),
+  words: name(128)
+    .optional()
+    .describe("Of one that this side brings up, and that is down: strongSwan's last words of it."),
 });
 
 export const wanSchema = z.object({
@@ -70,6 +77,9 @@ type Lists = Omit<Information, 'leftOut'>;
 
 const LIMITS = { interfaces: 64, routes: 128, tunnels: 128, wans: 64, leftOvers: 32 } as const;
 
+const ROOM = MAX_INFORMATION_BYTES - 64;
+const sizeOf = (value: object): number => Buffer.byteLength(JSON.stringify(value));
+
 /** At most what the schema and the size allow; routes, of which there can be most, go first. `leftOut`: entries that went before. */
 export const bounded = ({
   leftOut = 0,
@@ -85,9 +95,9 @@ export const bounded = ({
     routes: all.routes.slice(0, LIMITS.routes),
     ...(leftOvers.length > 0 && { leftOvers }),
   };
+  if (sizeOf(kept) > ROOM) kept.tunnels = kept.tunnels.map(({ words: _words, ...rest }) => rest);
   for (const list of [kept.routes, leftOvers, kept.tunnels, kept.interfaces, kept.wans])
-    while (list.length > 0 && Buffer.byteLength(JSON.stringify(kept)) > MAX_INFORMATION_BYTES - 64)
-      list.pop();
+    while (list.length > 0 && sizeOf(kept) > ROOM) list.pop();
   return { ...kept, leftOut: leftOut + countOf(all) - countOf(kept) };
 };
 

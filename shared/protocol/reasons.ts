@@ -67,6 +67,8 @@ export const conditionReasons = {
   NotResolved: 'a host name has no address, or the DNS server does not answer',
   ChildNotInSync: 'a rule that the coordinator generates from this one is not in sync',
   ChildRefused: 'the API server refuses a rule that the coordinator generates from this one',
+  TunnelUp: 'all tunnels that the rule brings up are up',
+  TunnelDown: 'a tunnel that the rule brings up is down',
 } as const satisfies Record<string, string>;
 
 export type ConditionReason = keyof typeof conditionReasons;

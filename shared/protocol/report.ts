@@ -42,6 +42,11 @@ export const ruleReportSchema = z.object({
    * annotation has changed since. Absent: none of it.
    */
   generationInForce: z.int().min(1).optional(),
+  /**
+   * Of one that is `Applied` and brings tunnels of IPsec up: which of them are down, in words; ''
+   * when none is. Absent: it brings none up, or how they are is not known.
+   */
+  tunnelsDown: z.string().max(512).optional(),
 });
 export type RuleReport = z.infer<typeof ruleReportSchema>;
 

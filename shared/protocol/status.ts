@@ -18,12 +18,20 @@ export const MAX_CONDITION_MESSAGE = 2_048;
  * `Ready`: in sync, what `kubectl wait` waits for. `Stalled`: somebody has to change something. `Removed`: only while being deleted.
  * `KernelRead`: only when it is false, since an agent sees the files of its OpenWRT alone.
  * `Paused`: only when it is true, since an annotation of a pod keeps its agent from changing anything.
+ * `TunnelUp`: of rules that bring tunnels of IPsec up.
  */
-export const conditionTypes = ['Ready', 'Stalled', 'Removed', 'KernelRead', 'Paused'] as const;
+export const conditionTypes = [
+  'Ready',
+  'Stalled',
+  'Removed',
+  'KernelRead',
+  'Paused',
+  'TunnelUp',
+] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
 export const conditionSchema = z.object({
-  type: z.string().max(63).describe('Ready, Stalled, Removed, KernelRead or Paused.'),
+  type: z.string().max(63).describe('Ready, Stalled, Removed, KernelRead, Paused or TunnelUp.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
   reason: z.string().max(63).describe('CamelCase word for programs.'),
   message: z.string().max(MAX_CONDITION_MESSAGE).describe('Sentence for people.'),

@@ -35,3 +35,9 @@ export const ASSUMED: Capabilities = {
   ipsec: { dialect: 'classic', settings: 'last' },
   mwan3: true,
 };
+
+/** What an OpenWRT of today has, for who judges rules without one. */
+export const OF_TODAY: Capabilities = {
+  ...ASSUMED,
+  ipsec: { dialect: 'swanctl', settings: 'globals' },
+};

@@ -48,6 +48,12 @@ export type Lack = {
   isOfSecret?: true;
 };
 
+/** Something of which rules of a CNF have one value only. Both in words; `value` may be a hash. */
+export type Sharing = { path: string; key: string; value: string; message: string };
+
+/** A section that does not do what it says beside `other`, a section of the same package. */
+export type Clash = { section: string; other: string; message: (other: string) => string };
+
 /** A use of a key of a Secret of the same namespace. */
 export type SecretUse = { path: string; name: string; key: string };
 
@@ -111,12 +117,17 @@ export type UciRendering<Spec> = {
   icn?: IcnSections;
   /** What a section is on OpenWRT beside its name, where only one section, of whatever package, can be it. */
   identities?: ((section: UciSection) => readonly string[]) | undefined;
-  /** Which field makes a section what this identity says. Absent: its name. */
-  pathOf?: (identity: string) => string | undefined;
+  /**
+   * Which field makes its sections what this identity or `package.section` says. Absent: its name.
+   */
+  pathOf?: (claim: string, sections: readonly UciSection[]) => string | undefined;
   /** Its sections differ by the place of the pod: agents confirm another place only after a pass. */
   usesPlace?: true;
-  /** What the firewall would leave out of it, so that the CR is not written; its author is warned. Asked before `lacks`. */
-  leftOut?: (spec: Spec, firewall: Pick<RenderContext, 'capabilities'>) => readonly Lack[];
+  /**
+   * What the service would leave out of it, so that the CR is not written; its author is warned.
+   * Asked before `lacks`.
+   */
+  leftOut?: (spec: Spec, openwrt: Pick<RenderContext, 'capabilities'>) => readonly Lack[];
   /** Asked before rendering; with one lack the CR waits. */
   lacks?: (spec: Spec, context: RenderContext) => readonly Lack[];
   /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */
@@ -126,6 +137,11 @@ export type UciRendering<Spec> = {
    * others of the package, and stay while one CR needs them.
    */
   shared?: (spec: Spec, context: RenderContext) => readonly UciSection[];
+  /**
+   * Of all sections of the package, whoever made them: those that do not do what they say, although
+   * they are there as written.
+   */
+  clashes?: (sections: readonly UciSection[], capabilities: Capabilities) => readonly Clash[];
   /** Files that its sections refer to, as `fileSection`s. */
   files?: (spec: Spec, context: RenderContext) => readonly UciSection[];
 };
@@ -145,7 +161,10 @@ export type KindDefinition<Spec = unknown> = Resource<Spec> & {
   networks?: (spec: Spec) => readonly NetworkUse[];
   /** What admission refuses to a second rule, as far as a spec alone tells; agents see the same by `identities`. */
   claims?: (spec: Spec) => readonly Claim[];
+  /** What admission warns of when another rule of the CNF has another value for the same key. */
+  shares?: (spec: Spec) => readonly Sharing[];
   /** What admission warns of and allows; each names the field. */
+  nameCautions?: (name: string) => readonly string[];
   cautions?: (spec: Spec) => readonly string[];
   devices?: (spec: Spec) => readonly DeviceUse[];
   secrets?: (spec: Spec) => readonly SecretUse[];

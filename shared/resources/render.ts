@@ -30,6 +30,9 @@ export const section = (
   ),
 });
 
+/** How OpenWRT's scripts write no. */
+export const NO: ReadonlySet<unknown> = new Set(['0', 'no', 'off', 'false', 'disabled']);
+
 /** The items of an option that may be a list. */
 export const listOf = (value: UciValue | undefined): readonly string[] =>
   typeof value === 'string' ? [value] : (value ?? []);

@@ -16,6 +16,7 @@ const secrets = new Map([[secretKey('vpn', 'tls.key'), KEY]]);
 
 const proposal = cr('IpsecProposal', 'p1', {
   encryption_algorithm: 'aes256gcm16',
+  hash_algorithm: 'sha384',
   dh_group: 'curve25519',
 });
 const remote = (name: string, options: object = {}) =>

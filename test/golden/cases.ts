@@ -126,6 +126,17 @@ const sceneOf = (name: string, rules: readonly Named[]): Case => ({
   kept: inScene(name),
 });
 
+/** What swanctl does not have, so that a rule that asks for it is not written there. */
+const withoutClassic = ({ spec, ...rule }: GoldenRule): GoldenRule => {
+  const { connections } = spec;
+  if (!Array.isArray(connections)) return { ...rule, spec };
+  const kept = connections.map(
+    ({ mark: _mark, remote_sourceip: _pool, local_firewall: _firewall, ...connection }) =>
+      connection,
+  );
+  return { ...rule, spec: { ...spec, connections: kept } };
+};
+
 const IPTABLES_FIELDS = ['extra', 'extra_src', 'extra_dest', 'etra_dest'];
 
 const casesOfKind = (samples: Samples): Case[] => {
@@ -134,7 +145,15 @@ const casesOfKind = (samples: Samples): Case[] => {
   const common = { isBrief: true, isFw3, kept: inSamples(samples) };
   const plain = { name: samples.kind, rules, isSwanctl: false, ...common };
   return kindOf(samples.kind)?.uci?.package === 'ipsec'
-    ? [plain, { ...plain, name: `${samples.kind} with swanctl`, isSwanctl: true }]
+    ? [
+        plain,
+        {
+          ...plain,
+          name: `${samples.kind} with swanctl`,
+          rules: rules.map(withoutClassic),
+          isSwanctl: true,
+        },
+      ]
     : [plain];
 };
 

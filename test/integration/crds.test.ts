@@ -206,6 +206,28 @@ describe('the CRDs', () => {
     },
   );
 
+  it.each<[string, object, string]>([
+    ['another number of addresses', { addresses: ['10.0.0.1', '10.0.0.2'] }, 'spec.addresses'],
+    ['another interval', { advertInterval: 2 }, 'spec.advertInterval'],
+    ['the default as it is written', { advertInterval: '1' }, 'accepted'],
+    ['another address', { addresses: ['10.0.0.2'] }, 'accepted'],
+    ['another virtual router', { virtualRouterId: 7 }, 'accepted'],
+  ])('say of a VirtualAddress with %s whether it can change so', async (_what, spec, expected) => {
+    const name = 'live';
+    const live = { network: 'ovn-net1', addresses: ['10.0.0.1'] };
+    const metadata = { name, namespace, labels: { sdewanPurpose: 'cnf-1' } };
+    const object = { ...ruleOf('VirtualAddress', name, live), metadata };
+    await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(object) });
+    const patch = ['patch', 'vip', name, '--type=merge', '-p', JSON.stringify({ spec })];
+    const answer = await cluster.kubectl(['-n', namespace, ...patch, '--dry-run=server']).then(
+      () => 'accepted',
+      (error: unknown) => String(error),
+    );
+    expect(answer).toContain(expected);
+    const isRefused = expected !== 'accepted';
+    expect(answer.includes('make a new one with another virtualRouterId')).toBe(isRefused);
+  });
+
   it('explain each field', async () => {
     const { stdout } = await cluster.kubectl(['explain', 'firewallrule.spec.src_port']);
     expect(stdout).toContain('Source ports; tcp and udp only.');

@@ -32,6 +32,7 @@ export const emptyState = (): StateFiles => ({
     owned: new Map(),
     takenOver: new Map(),
     unsettled: new Set(),
+    ending: [],
     warnings: new Map(),
     comments: { atStake: [], lost: [] },
     lost: 'no',

@@ -20,6 +20,7 @@ import {
   POLICIES_FILE,
   POLICIES_LISTED,
   STEPS_FILE,
+  TUNNELS_FILE,
   VERBS,
   type Verb,
 } from './helper.ts';
@@ -34,7 +35,10 @@ export const KERNEL_RIGHTS: Grants = {
   },
   write: {
     ubus: { file: ['exec', 'write'] },
-    file: granted([...Object.values(EXCERPT_FILES), STEPS_FILE, POLICIES_FILE], ['write']),
+    file: granted(
+      [...Object.values(EXCERPT_FILES), STEPS_FILE, POLICIES_FILE, TUNNELS_FILE],
+      ['write'],
+    ),
   },
 };
 

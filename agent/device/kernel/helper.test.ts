@@ -139,3 +139,35 @@ describe('a look at mwan3', () => {
     expect(look([], true)).toEqual({ told: '', left: '' });
   });
 });
+
+describe('the end of tunnels', () => {
+  /** What swanctl was asked for, where it fails as often as told. */
+  const asked = (lines: string, fails: string): string[] => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-helper-'));
+    const log = path.join(folder, 'log');
+    const stub = `#!/bin/sh\necho "$*" >>${log}\ncase "$*" in ${fails}) exit 1 ;; esac\n`;
+    writeFileSync(path.join(folder, 'swanctl'), stub, { mode: 0o755 });
+    writeFileSync(path.join(folder, 'tunnels'), lines);
+    const input = HELPER_SCRIPT.replace('PATH=', `PATH=${folder}:`).replaceAll(
+      KERNEL_FILE,
+      path.join(folder, 'found'),
+    );
+    execFileSync('sh', ['-s', 'end-tunnels'], { input });
+    return existsSync(log) ? readFileSync(log, 'utf8').trimEnd().split('\n').sort() : [];
+  };
+
+  it('is asked for by number, for ten seconds, and then by force', () => {
+    expect(asked('ike 3\nchild 12\n', '*ike-id*timeout*')).toEqual([
+      '--terminate --child-id 12 --timeout 10',
+      '--terminate --ike-id 3 --force',
+      '--terminate --ike-id 3 --timeout 10',
+    ]);
+  });
+
+  it.each(['ike *\n', 'ike\n', 'all 3\n', 'child 3;id\n', ''])(
+    'is of nothing else: %j',
+    (lines) => {
+      expect(asked(lines, 'none')).toEqual([]);
+    },
+  );
+});

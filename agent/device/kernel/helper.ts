@@ -20,6 +20,9 @@ export const STEPS_FILE = '/tmp/sdewan-kernel/steps';
 export const POLICIES_FILE = '/tmp/sdewan-kernel/policies';
 export const POLICIES_LISTED = '/tmp/sdewan-kernel/policies-listed';
 
+/** Which security associations of charon are to end, by their numbers. */
+export const TUNNELS_FILE = '/tmp/sdewan-kernel/tunnels';
+
 export const VERBS = [
   'state',
   'dump',
@@ -31,6 +34,9 @@ export const VERBS = [
   'policies',
   'load-policies',
   'denied',
+  'tunnels',
+  'end-tunnels',
+  'tunnel-log',
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
@@ -288,6 +294,27 @@ denied)
 	# Those that have counted something; to list them takes about as long as to list the table.
 	nft list counters table inet sdewan_policy | awk '$1 == "counter" { name = $2 }
 		$1 == "packets" && $2 > 0 { print name, $2 }' | head -n 4000
+	;;
+tunnels)
+	prepare
+	# Where charon does not run there are none.
+	pidof charon >/dev/null || exit 0
+	swanctl --list-sas
+	;;
+end-tunnels)
+	# Ten seconds for the other side to say that it knows, then without it.
+	while read -r kind id; do
+		case $kind in ike | child) ;; *) continue ;; esac
+		case $id in '' | *[!0-9]*) continue ;; esac
+		{
+			swanctl --terminate "--$kind-id" "$id" --timeout 10 ||
+				swanctl --terminate "--$kind-id" "$id" --force
+		} >/dev/null &
+	done <"\${FOUND%/*}/tunnels"
+	wait
+	;;
+tunnel-log)
+	logread | grep -E '[0-9]\\[(IKE|CFG|NET)\\] ' | tail -n 300
 	;;
 restore-routes)
 	. /lib/functions.sh

@@ -8,15 +8,18 @@ import { ASSUMED, type Capabilities } from '#shared/resources/capabilities.ts';
 import { partsBeside } from '#shared/resources/parts.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, type Driver, type Fingerprint } from '../driver.ts';
 import { capabilitiesOf } from '../capabilities.ts';
 import { baseOf, type DeviceNow } from '../parts/part.ts';
+import { runVerb } from '../kernel/calls.ts';
 import { createAmender } from '../kernel/amender.ts';
 import { createKernel, type Contents } from '../kernel/kernel.ts';
 import { applyParts, parts } from '../parts/parts.ts';
 import { withoutHandles } from '../kernel/listing.ts';
 import { createPolicies } from '../policy/policies.ts';
+import { isWaitedFor, lastWordsIn, withWords } from '../services/charon-words.ts';
+import { endingBy, endingOf, endTunnels, type Ending } from '../services/ipsec-tunnels.ts';
 import { createFastPath } from './write/fast.ts';
 import { readInformation } from './information.ts';
 import { rightText, rightsOf, type LoginRights } from './login/rights.ts';
@@ -39,6 +42,8 @@ export type UbusDriverOptions = {
   clock: Pick<Clock, 'now' | 'monotonic' | 'after' | 'sleep'>;
   log: Logger;
 };
+
+const WORDS_MS = 60_000;
 
 const NO_SECTIONS: readonly UciSection[] = [];
 const NEEDS_TO_RENAME =
@@ -83,6 +88,8 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
     times: createReloadTimes(),
     notDone: createNotDone(clock),
   };
+  /** charon's last ones of each remote. */
+  let words = { at: -Infinity, said: new Map() as ReadonlyMap<string, string> };
   const names = [...packages, ...partsBeside.map(({ name }) => name)];
 
   /** A restart of OpenWRT ends all sessions. */
@@ -133,6 +140,25 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
     const read = [...states].map(([name, base]) => [name, { state: 'read', ...base }] as const);
     lastRead = new Map<string, PackageState>([...lastRead, ...read]);
     return new Map([...states].map(([name, { content }]) => [name, content]));
+  };
+  /** Undefined where the login has not the agent's program on OpenWRT. @throws OpenwrtError */
+  const tunnelsToEnd = async (
+    session: UbusSession,
+    { deltas, ending }: { deltas: readonly UciDelta[]; ending: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<Ending | undefined> => {
+    const delta = deltas.find((one) => one.package === 'ipsec');
+    if (delta === undefined || kernel.whyUnread() !== undefined) return undefined;
+    if (capabilities.ipsec.dialect !== 'swanctl') return undefined;
+    const names = new Set([...ending, ...endingBy(delta, contents('ipsec'))]);
+    return endingOf(session, names, signal);
+  };
+  /** So that what is reported of tunnels changes once a minute by words. @throws OpenwrtError */
+  const listen = async (session: UbusSession, signal: AbortSignal): Promise<void> => {
+    if (kernel.whyUnread() !== undefined || clock.monotonic() - words.at < WORDS_MS) return;
+    words = { ...words, at: clock.monotonic() };
+    const told = await runVerb(session, 'tunnel-log', signal);
+    if ('stdout' in told) words = { ...words, said: lastWordsIn(told.stdout) };
   };
   return {
     name: UBUS.name,
@@ -186,10 +212,11 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
         return { outcome: 'done', observed: hold(states), fingerprint: heldFingerprint() };
       }, signal),
 
-    apply: (deltas, signal) =>
+    apply: (deltas, signal, ending = []) =>
       within(async (session) => {
         await settleNow(session, signal);
         for (const delta of deltas) baseOf(lastRead, delta.package);
+        const tunnels = await tunnelsToEnd(session, { deltas, ending }, signal);
         unsettled = true;
         const result = await applyParts(parts, {
           session,
@@ -204,6 +231,7 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
         unsettled = false;
         if (result.outcome === 'rejected') return result;
         const observed = hold(result.states);
+        const isEnded = tunnels && (await endTunnels(session, tunnels, contents('ipsec'), signal));
         const reloaded = deltas.map((delta) => delta.package);
         return {
           outcome: 'done',
@@ -211,14 +239,17 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
           kernel: await kernel.reloaded(lookOf(session, signal), reloaded, amender.left()),
           fingerprint: heldFingerprint(),
           warnings: result.warnings,
+          ...(isEnded && { tunnelsEnded: true }),
         };
       }, signal),
 
     information: async (signal) => {
       const session = sessions.peek();
-      const state = lastRead.get('ipsec');
-      const sections = state?.state === 'read' ? state.content.sections : [];
-      return session && readInformation(session, { capabilities, sections }, signal);
+      if (session === undefined) return undefined;
+      const sections = contents('ipsec');
+      const seen = await readInformation(session, { capabilities, sections }, signal);
+      if (seen.tunnels.some(isWaitedFor)) await listen(session, signal);
+      return { ...seen, tunnels: withWords(seen.tunnels, sections, words.said) };
     },
 
     firewallWays: amender.ways,

@@ -80,6 +80,31 @@ describe('tunnels that swanctl lists', () => {
   });
 });
 
+describe('a tunnel that this side brings up', () => {
+  const sections = (type: string, options: Record<string, string>) => [
+    remote('a', { tunnel: ['b'] }),
+    { ...remote('b', options), type },
+  ];
+  const UP = ok({ code: 0, stdout: '' });
+
+  it.each([
+    ['swanctl', { mode: 'tunnel', startaction: 'start' }, true],
+    ['swanctl', { mode: 'tunnel', startaction: 'route' }, true],
+    ['swanctl', { mode: 'tunnel', startaction: 'add' }, undefined],
+    ['classic', { mode: 'start' }, true],
+    ['classic', { mode: 'route' }, true],
+    ['classic', { mode: 'add' }, undefined],
+  ] as const)('is known with %s by %j', (dialect, options, expected) => {
+    const [tunnel] = tunnelsOf(dialect, sections('tunnel', options), UP);
+    expect(tunnel?.starts).toBe(expected);
+  });
+
+  it('is not told apart where the login may not ask how it is', () => {
+    const [tunnel] = tunnelsOf('classic', sections('tunnel', { mode: 'start' }), undefined);
+    expect(tunnel).not.toHaveProperty('starts');
+  });
+});
+
 it.each([
   ['a refusal', { code: 6, data: undefined }],
   ['an answer of another shape', ok({ stdout: 7 })],

@@ -18,7 +18,7 @@ const CONNECTION_LISTS: Readonly<Record<IpsecDialect, readonly string[]>> = {
   swanctl: ['tunnel', 'transport', 'child'],
 };
 
-type Configured = { remote: string; connection: string };
+type Configured = { remote: string; connection: string; starts: boolean };
 type Seen = { name: string; state: string };
 
 const execSchema = z.object({ stdout: z.string().default('') });
@@ -26,7 +26,10 @@ const execSchema = z.object({ stdout: z.string().default('') });
 /** States in which packets pass; a CHILD_SA that is renewed carries them until its successor does. */
 const UP = new Set(['ESTABLISHED', 'INSTALLED', 'REKEYING']);
 
-/** `answer`: what TUNNEL_STATUS printed. Tunnels that are configured and that it does not mention are `DOWN`. */
+/**
+ * `answer`: what TUNNEL_STATUS printed. Tunnels that are configured and that it does not mention are
+ * `DOWN`; without an answer that says nothing of those that this side brings up.
+ */
 export const tunnelsOf = (
   dialect: IpsecDialect,
   ipsec: readonly UciSection[],
@@ -34,8 +37,9 @@ export const tunnelsOf = (
 ): Information['tunnels'] => {
   const configured = configuredIn(dialect, ipsec);
   const states = new Map(configured.map((tunnel) => [nameOf(tunnel), 'DOWN']));
-  const { stdout } = execSchema.safeParse(answer?.data).data ?? { stdout: '' };
-  const lines = stdout.split('\n');
+  const told = execSchema.safeParse(answer?.data).data;
+  const lines = (told?.stdout ?? '').split('\n');
+  const starting = new Set(told && configured.filter(({ starts }) => starts).map(nameOf));
   const seen = dialect === 'swanctl' ? seenBySwanctl(lines, configured) : seenByIpsec(lines);
   for (const { name, state } of seen) if (!UP.has(states.get(name) ?? '')) states.set(name, state);
   return [...states]
@@ -43,6 +47,7 @@ export const tunnelsOf = (
       name: name.slice(0, 128),
       up: UP.has(state),
       state: state.slice(0, 32),
+      ...(starting.has(name) && { starts: true }),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 };
@@ -79,13 +84,31 @@ const seenBySwanctl = (lines: readonly string[], configured: readonly Configured
   });
 };
 
-const nameOf = ({ remote, connection }: Configured): string => `${remote}-${connection}`;
+const nameOf = ({ remote, connection }: Omit<Configured, 'starts'>): string =>
+  `${remote}-${connection}`;
 
-const configuredIn = (dialect: IpsecDialect, ipsec: readonly UciSection[]): Configured[] =>
-  ipsec
+const configuredIn = (dialect: IpsecDialect, ipsec: readonly UciSection[]): Configured[] => {
+  const starting = new Set(
+    ipsec
+      .filter(({ options: { startaction, mode } }) =>
+        ['start', 'route'].includes(String(startaction ?? mode)),
+      )
+      .map(({ name }) => name),
+  );
+  return ipsec
     .filter(({ type, options }) => type === 'remote' && options['enabled'] !== '0')
-    .flatMap(({ name, options }) =>
-      CONNECTION_LISTS[dialect]
-        .flatMap((list) => options[list] ?? [])
-        .map((connection) => ({ remote: name, connection })),
+    .flatMap((remote) =>
+      connectionsOf(dialect, remote).map((connection) => ({
+        remote: remote.name,
+        connection,
+        starts: starting.has(connection),
+      })),
     );
+};
+
+export const connectionsOf = (
+  dialect: IpsecDialect,
+  { options }: UciSection,
+): readonly string[] => [
+  ...new Set(CONNECTION_LISTS[dialect].flatMap((list) => options[list] ?? [])),
+];

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { change, context, facts, rule, zone } from '../testing/changes.ts';
-import { claimIsFree, isNotHidden, linkIsOwn, nameIsFree, networkHasOneZone } from './conflicts.ts';
+import {
+  claimIsFree,
+  isNotHidden,
+  linkIsOwn,
+  nameIsFree,
+  networkHasOneZone,
+  valueIsTheSame,
+} from './conflicts.ts';
 import { isUnused, purposeIsServed, referencesExist } from './references.ts';
 import { filtersToLookUp, linksToLookUp, tiesOf, tiesToLookUp } from '../ties.ts';
 import { filterOf, identified, type KeptRule } from '../../memory/kept-rule.ts';
@@ -8,7 +15,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './check.ts';
 import { findRefusals, referenceModes, verdictOf } from '../decide.ts';
 import { ruleChecks } from './list.ts';
-import { cautionsOf, metadataIsValid, networksExist, specIsValid } from './spec.ts';
+import { cautionsOf, metadataIsValid, nameIsUsual, networksExist, specIsValid } from './spec.ts';
 
 const going = { deletionTimestamp: '2026-01-02T00:00:00Z' };
 const reject = (name: string, spec: object = {}, metadata = {}) =>
@@ -67,6 +74,15 @@ describe('names and annotations', () => {
     const refusal = nameIsFree(create, facts({ rules: [policy] }), context);
     expect(refusal?.message).toContain('Mwan3Policy balance');
   });
+});
+
+it('a name that a zone of the factory has is warned of', () => {
+  const words = (name: string) =>
+    nameIsUsual(change({ after: zone(name) }), facts(), context)?.message ?? 'none';
+  expect(words('wan')).toMatch(
+    /^metadata\.name: OpenWRT comes with a zone wan of its own; .*: choose another name$/,
+  );
+  expect([words('lan'), words('lan1')]).toEqual([expect.stringContaining('zone lan'), 'none']);
 });
 
 describe('references', () => {
@@ -374,6 +390,93 @@ describe('what only one rule of a CNF can have', () => {
   });
 });
 
+describe('IPsec remotes of one CNF', () => {
+  const remote = (name: string, spec: object = {}, metadata = {}) =>
+    rule(
+      'IpsecSite',
+      name,
+      {
+        remote: '203.0.113.1',
+        authentication_method: 'psk',
+        pre_shared_key: `key-of-${name}`,
+        crypto_proposal: ['p'],
+        connections: [{ name: 'net', conn_type: 'tunnel', mode: 'add' }],
+        ...spec,
+      },
+      metadata,
+    );
+  const host = (name: string, connection: string) => ({
+    ...remote(name, { connections: [{ name: connection, conn_type: 'tunnel', mode: 'add' }] }),
+    kind: 'IpsecHost',
+  });
+  const kept = (of: RuleObject): KeptRule => ({
+    ...identified(of),
+    revision: 'r',
+    ties: tiesOf(of, undefined),
+    shape: undefined,
+    filter: undefined,
+  });
+
+  it.each([
+    ['of another site', remote('b')],
+    ['of a host, as OpenWRT has it', host('b', 'n-e.t')],
+  ])('do not get the name of a connection %s, also when they change', (_what, other) => {
+    const own = remote('a', {
+      connections: ['x', 'n_e_t', 'net'].map((name) => ({
+        name,
+        conn_type: 'tunnel',
+        mode: 'add',
+      })),
+    });
+    for (const rules of [[other], [kept(other)]]) {
+      const refusal = claimIsFree(change({ before: own, after: own }), facts({ rules }), context);
+      expect(refusal).toMatchObject({
+        reason: 'NameConflict',
+        message: expect.stringMatching(
+          /^spec\.connections\[[12]\]\.name: Ipsec(Site|Host) b has IPsec connection n\S+ on this CNF; choose another$/,
+        ),
+      });
+    }
+  });
+
+  const words = (of: RuleObject, other: RuleObject) =>
+    [other, kept(other)].map(
+      (one) => valueIsTheSame(change({ after: of }), facts({ rules: [one] }), context)?.message,
+    );
+  const ANOTHER_KEY =
+    /^spec\.local_identifier: IpsecSite b has another key .*: give each a pair of local_identifier and remote_identifier/;
+  const pair = { local_identifier: 'us', remote_identifier: 'them' };
+
+  it.each<[string, object, object, RegExp | undefined]>([
+    ['different keys without identities', {}, {}, ANOTHER_KEY],
+    ['different keys with one pair', pair, pair, ANOTHER_KEY],
+    ['the same key', { pre_shared_key: 'k' }, { pre_shared_key: 'k' }, undefined],
+    ['pairs of their own', pair, { ...pair, remote_identifier: 'others' }, undefined],
+    [
+      'a key of a Secret',
+      {},
+      { pre_shared_key: '', pre_shared_key_from: { name: 'vpn', key: 'psk' } },
+      undefined,
+    ],
+  ])('with %s', (_what, own, others, expected) => {
+    for (const message of words(remote('a', own), remote('b', others)))
+      expect(message ?? 'none').toMatch(expected ?? /^none$/);
+  });
+
+  it('are found by what stays in memory of them, which has no key', () => {
+    const looked = tiesToLookUp(change({ after: remote('a') }));
+    const { ties } = kept(remote('b'));
+    expect(looked.filter((tie) => ties.includes(tie))).toHaveLength(2);
+    expect(ties.join()).not.toContain('key-of-b');
+  });
+
+  it('are not looked at when the spec stays, or the other goes', () => {
+    const same = change({ after: remote('a'), specChanged: false });
+    expect(valueIsTheSame(same, facts({ rules: [remote('b')] }), context)).toBeUndefined();
+    expect(words(remote('a'), remote('b', {}, going))).toEqual([undefined, undefined]);
+  });
+});
+
 describe('what CNFs on one link must not have in common', () => {
   const router = (name: string, purpose: string, spec: object = {}, metadata = {}) =>
     rule(
@@ -471,6 +574,17 @@ describe('what is legal and rarely meant', () => {
       'one of a zone',
       rule('FirewallZone', 'a', { network: ['n'], extra_src: '-m x' }),
       /^spec.extra_src: fw4/,
+    ],
+    [
+      'an option that swanctl does not have',
+      rule('IpsecSite', 'a', {
+        remote: '203.0.113.1',
+        authentication_method: 'psk',
+        pre_shared_key: 'k',
+        crypto_proposal: ['p'],
+        connections: [{ name: 'net', conn_type: 'tunnel', mode: 'add', mark: 16 }],
+      }),
+      /^spec.connections\[0\].mark: swanctl of OpenWRT has no such option/,
     ],
     [
       'a protocol that it does not negate',

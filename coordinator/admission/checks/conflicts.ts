@@ -11,6 +11,8 @@ import {
   networksOfZone,
   onLinkOf,
   sectionOf,
+  sharing,
+  sharingsOfRule,
   zoneOn,
 } from '../ties.ts';
 import type { Check, RuleChange } from './check.ts';
@@ -54,6 +56,30 @@ export const claimIsFree: Check = (change, { rules }) => {
       message: `${found.path}: ${found.other.kind} ${found.other.metadata.name} has ${found.key} on this CNF; choose another`,
     }
   );
+};
+
+/**
+ * Values that a service takes from one rule for all of them, as charon does a key: two that differ
+ * are allowed, and do not work.
+ */
+export const valueIsTheSame: Check = (change, { rules }) => {
+  const { after, specChanged } = change;
+  if (after === undefined || !specChanged) return undefined;
+  const others = rules.filter((rule) => isStaying(rule) && !isItself(rule, change));
+  for (const own of sharingsOfRule(after)) {
+    const [any, same] = sharing(change, own);
+    const other = others.find((rule) =>
+      isKept(rule)
+        ? rule.ties.includes(any) && !rule.ties.includes(same)
+        : sharingsOfRule(rule).some(({ key, value }) => key === own.key && value !== own.value),
+    );
+    if (other)
+      return {
+        reason: 'Caution',
+        message: `${own.path}: ${other.kind} ${other.metadata.name} ${own.message}`,
+      };
+  }
+  return undefined;
 };
 
 /** What CNFs on one link must not have in common, such as the number of a virtual router. Whether they are on one link is not known here. */

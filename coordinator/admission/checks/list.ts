@@ -2,9 +2,16 @@
 import type { Operation } from '../review.ts';
 import { bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
 import type { Check, FactName } from './check.ts';
-import { claimIsFree, isNotHidden, linkIsOwn, nameIsFree, networkHasOneZone } from './conflicts.ts';
+import {
+  claimIsFree,
+  isNotHidden,
+  linkIsOwn,
+  nameIsFree,
+  networkHasOneZone,
+  valueIsTheSame,
+} from './conflicts.ts';
 import { isUnused, purposeIsServed, referencesExist } from './references.ts';
-import { cautionsOf, metadataIsValid, networksExist, specIsValid } from './spec.ts';
+import { cautionsOf, metadataIsValid, nameIsUsual, networksExist, specIsValid } from './spec.ts';
 
 export type ListedCheck = {
   name: string;
@@ -29,7 +36,9 @@ export const ruleChecks: readonly ListedCheck[] = [
   onWrites('bucket-type', 'deny', bucketTypeIsKnown),
   onWrites('cautions', 'caution', cautionsOf),
   { name: 'names', on: ['CREATE'], needs: ['rules'], severity: 'deny', check: nameIsFree },
+  { name: 'unusual-names', on: ['CREATE'], needs: [], severity: 'caution', check: nameIsUsual },
   onWrites('claims', 'deny', claimIsFree, ['rules']),
+  onWrites('values', 'caution', valueIsTheSame, ['rules']),
   onWrites('references', 'reference', referencesExist, ['rules', 'purposes']),
   onWrites('purpose', 'caution', purposeIsServed, ['rules', 'purposes']),
   onWrites('zones', 'caution', networkHasOneZone, ['rules']),

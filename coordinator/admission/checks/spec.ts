@@ -1,6 +1,6 @@
 /** The CR by itself: its spec by the schema that agents use, its name as OpenWRT can hold it, and networks that its CNF has. */
 import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
-import { ASSUMED } from '#shared/resources/capabilities.ts';
+import { OF_TODAY } from '#shared/resources/capabilities.ts';
 import type { Check } from './check.ts';
 
 export const specIsValid: Check = ({ after, specChanged, kind }) => {
@@ -11,8 +11,8 @@ export const specIsValid: Check = ({ after, specChanged, kind }) => {
     : undefined;
 };
 
-/** Which firewall the CNF has is for its agents to find out; few have another. */
-const ON_FIREWALL4 = { capabilities: ASSUMED };
+/** What the CNF has is for its agents to find out; few have another. */
+const ON_OPENWRT = { capabilities: OF_TODAY };
 
 /** What is allowed, and may not be what its author expects. */
 export const cautionsOf: Check = ({ after, specChanged, kind }) => {
@@ -21,10 +21,15 @@ export const cautionsOf: Check = ({ after, specChanged, kind }) => {
   if ('problem' in checked) return undefined;
   const cautions = [
     ...(kind.cautions?.(checked.spec) ?? []),
-    ...(kind.uci?.leftOut?.(checked.spec, ON_FIREWALL4) ?? []).map(
+    ...(kind.uci?.leftOut?.(checked.spec, ON_OPENWRT) ?? []).map(
       ({ path, message }) => `${path}: ${message}`,
     ),
   ];
+  return cautions.length === 0 ? undefined : { reason: 'Caution', message: cautions.join('; ') };
+};
+
+export const nameIsUsual: Check = ({ name, kind }) => {
+  const cautions = kind.nameCautions?.(name) ?? [];
   return cautions.length === 0 ? undefined : { reason: 'Caution', message: cautions.join('; ') };
 };
 

@@ -182,6 +182,9 @@ data: {psk: ${Buffer.from('planted-1').toString('base64')}}
     const { code, out, said } = await renderCli({ 'a.yaml': text });
     expect([code, said]).toEqual([EXIT.done, []]);
     expect(out).toContain("'key-psk-of-Secret-vpn'");
+    // As most OpenWRTs have it.
+    expect(out).toContain("config crypto_proposal 'p_1'");
+    expect(out).toContain("list child 'fs'");
     expect(out).not.toContain('planted-1');
   });
 

@@ -51,6 +51,8 @@ const spec = z.strictObject({
   etra_dest: freeText(256).describe("The same as extra_dest, in ICN's spelling."),
 });
 
+const OF_THE_FACTORY: ReadonlySet<string> = new Set(['lan', 'wan']);
+
 export const firewallZone = defineKind({
   ...ruleResource,
   kind: 'FirewallZone',
@@ -75,6 +77,12 @@ export const firewallZone = defineKind({
   ],
   networks: ({ network }) =>
     network.map((name, index) => ({ path: `spec.network[${index}]`, network: name })),
+  nameCautions: (name) =>
+    OF_THE_FACTORY.has(name)
+      ? [
+          `metadata.name: OpenWRT comes with a zone ${name} of its own; where the CNF still has that, this one is not in force (NameTaken), and rules that name it wait: choose another name`,
+        ]
+      : [],
   cautions: (zone) => [
     ...(zone.input === 'DROP'
       ? [

@@ -29,7 +29,9 @@ const spec = z.strictObject({
     must: 'must be a hash of strongSwan such as sha256 or sha384',
     maxLength: 32,
     pattern: HASHES,
-  }).describe('Hash. Omit it for ciphers with authentication (gcm, ccm, chacha20poly1305).'),
+  }).describe(
+    'Hash that protects the packets. A cipher that does so itself (gcm, ccm, chacha20poly1305) needs it in the proposals of a remote, for the keys (PRF).',
+  ),
   dh_group: optionalText({
     must: 'must be a group of strongSwan such as modp3072, ecp256 or curve25519',
     maxLength: 32,
@@ -39,6 +41,60 @@ const spec = z.strictObject({
   ),
 });
 
+type Spec = z.infer<typeof spec>;
+
+/** What protects packets by itself, so that a hash is not for them (AEAD). */
+const isAead = (cipher: string): boolean => /gcm|ccm|poly1305$/.test(cipher);
+/**
+ * A hash that strongSwan makes no PRF of when it is not told to, and that it does not sign a key
+ * exchange with.
+ */
+const isOfConnections = (hash: string): boolean => hash.endsWith('256_96');
+
+const prfOf = (hash: string): string =>
+  `prf${hash.replace(/^sha$/, 'sha1').replace('sha2_', 'sha').replace('_96', '')}`;
+
+/**
+ * OpenWRT's swanctl script takes a cipher of AEAD with a hash for a broken configuration, with
+ * which charon does not start any more. It reads the PRF for remotes alone.
+ */
+const inWordsOfSwanctl = ({
+  encryption_algorithm,
+  hash_algorithm,
+  dh_group,
+}: Omit<Spec, 'name'>) => ({
+  encryption_algorithm,
+  ...(hash_algorithm !== undefined && isAead(encryption_algorithm)
+    ? { prf_algorithm: prfOf(hash_algorithm) }
+    : { hash_algorithm }),
+  dh_group,
+});
+
+const NOT_LOADED = 'it does not load a remote whose crypto_proposal names it';
+
+const cautions = ({ encryption_algorithm: cipher, hash_algorithm: hash, dh_group }: Spec) => [
+  ...(dh_group === undefined
+    ? [
+        `spec.dh_group: without it strongSwan takes the proposal for connections only; ${NOT_LOADED}`,
+      ]
+    : []),
+  ...hashCautions(cipher, hash),
+];
+
+const hashCautions = (cipher: string, hash: string | undefined): readonly string[] => {
+  if (hash === undefined)
+    return [
+      isAead(cipher)
+        ? `spec.hash_algorithm: without it strongSwan takes ${cipher} for connections only; ${NOT_LOADED}: write the hash for its keys, such as sha256 or sha384`
+        : `spec.hash_algorithm: without it nothing protects the packets of connections with ${cipher} against changes, and strongSwan does not load a remote whose crypto_proposal names the proposal: write a hash such as sha256`,
+    ];
+  return isOfConnections(hash) && !isAead(cipher)
+    ? [
+        `spec.hash_algorithm: strongSwan takes ${hash} for connections only; ${NOT_LOADED}: write sha256`,
+      ]
+    : [];
+};
+
 export const ipsecProposal = defineKind({
   ...ruleResource,
   kind: 'IpsecProposal',
@@ -47,12 +103,7 @@ export const ipsecProposal = defineKind({
   description: 'A set of algorithms for IPsec remotes and connections.',
   holdsKeys: true,
   spec,
-  cautions: ({ dh_group }) =>
-    dh_group === undefined
-      ? [
-          'spec.dh_group: without it strongSwan takes the proposal for connections only; it does not load a remote whose crypto_proposal names it',
-        ]
-      : [],
+  cautions,
   uci: {
     package: 'ipsec',
     ownership: 'stamp',
@@ -61,14 +112,12 @@ export const ipsecProposal = defineKind({
       type === 'proposal' || type === 'crypto_proposal' ? name : undefined,
     icn: { nameOf: ({ type, name }) => (type === 'proposal' ? name : undefined) },
     render: ({ name: _name, ...algorithms }, { sectionName, capabilities }) => [
-      section(
-        capabilities.ipsec.dialect === 'classic' ? 'proposal' : 'crypto_proposal',
-        sectionName,
-        algorithms,
-      ),
+      capabilities.ipsec.dialect === 'classic'
+        ? section('proposal', sectionName, algorithms)
+        : section('crypto_proposal', sectionName, inWordsOfSwanctl(algorithms)),
     ],
   },
-  icn: icnResource<z.infer<typeof spec>>({
+  icn: icnResource<Spec>({
     collection: 'ipsec/proposals',
     limits: {},
     nameOf: ({ name }) => name,

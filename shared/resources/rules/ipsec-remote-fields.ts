@@ -89,18 +89,20 @@ export const connectionFields = () => ({
     'Program that strongSwan runs when the connection comes up or goes down: one that ConfigMap sdewan-programs lists.',
   ),
   local_firewall: oneOf(['yes', 'no']).describe(
-    'Whether strongSwan opens the firewall on this side.',
+    'Whether strongSwan opens the firewall on this side; not with swanctl.',
   ),
   remote_subnet: plainNetworks().describe('Networks of the other side.'),
-  remote_sourceip: addressPool().describe('Address or pool that the other side gets.'),
-  remote_updown: command().describe('Program for the other side, likewise.'),
-  remote_firewall: oneOf(['yes', 'no']).describe('The same on the other side.'),
+  remote_sourceip: addressPool().describe(
+    'Address or pool that the other side gets; not with swanctl.',
+  ),
+  remote_updown: command().describe('Program for the other side, likewise; not with swanctl.'),
+  remote_firewall: oneOf(['yes', 'no']).describe('The same on the other side; not with swanctl.'),
   crypto_proposal: z
     .array(reference(A_PROPOSAL))
     .max(MAX_ITEMS)
     .optional()
     .describe('Algorithms for the traffic: names of IpsecProposals.'),
-  mark: mark().describe('Mark of packets of the connection.'),
+  mark: mark().describe('Mark of packets of the connection; not with swanctl, see if_id.'),
   if_id: count(0, 4_294_967_295).describe('Id of an XFRM interface.'),
 });
 
@@ -138,14 +140,18 @@ export const remoteFields = <Connection extends z.ZodType>(connection: Connectio
     .min(1)
     .max(MAX_ITEMS)
     .describe('Algorithms for key exchange: names of IpsecProposals.'),
-  force_crypto_proposal: flag().describe('1: only these algorithms.'),
-  local_identifier: identifier().describe('Identity of this side.'),
+  force_crypto_proposal: flag().describe('1: only these algorithms, as always with swanctl.'),
+  local_identifier: identifier().describe(
+    'Identity of this side. Remotes with different shared keys need a pair of identities each.',
+  ),
   remote_identifier: identifier().describe('Identity of the other side.'),
   pre_shared_key: optionalText({
     must: KEY_MUST,
     maxLength: 256,
     pattern: PRE_SHARED_KEY,
-  }).describe('For psk: the shared key. Prefer a Secret: pre_shared_key_from.'),
+  }).describe(
+    'For psk: the shared key. strongSwan decodes one that begins with 0s or 0x. Prefer a Secret: pre_shared_key_from.',
+  ),
   pre_shared_key_from: secretReference()
     .optional()
     .describe('For psk: key of a Secret of the same namespace that holds the shared key.'),

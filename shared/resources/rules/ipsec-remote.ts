@@ -1,6 +1,7 @@
 /** What IpsecHost and IpsecSite share: both are a `remote` section with sections for its connections. */
 import { alike, given, is, not, present, specRule, unique, when } from '../conditions.ts';
 import type { UciSection } from '../../uci/model.ts';
+import { uciName } from '../../uci/names.ts';
 import type { IpsecService } from '../capabilities.ts';
 import { parts } from '../fields.ts';
 import {
@@ -13,10 +14,11 @@ import {
   type Certificates,
 } from './ipsec-certificates.ts';
 import { KEY_MUST, VTI_BASED, isPreSharedKey } from './ipsec-remote-fields.ts';
+import { clashingKeys, keySharings } from './ipsec-keys.ts';
 import { icnResource, inNameSpace, objectText, textsIn, unsupported } from '../icn.ts';
-import type { IcnSections, Lack, Reference, RenderContext, SecretUse } from '../kind.ts';
+import type { Claim, IcnSections, Lack, Reference, RenderContext, SecretUse } from '../kind.ts';
 import type { SpecRule } from '../resource.ts';
-import { listOf, ruleResource, section } from '../render.ts';
+import { NO, listOf, ruleResource, section } from '../render.ts';
 
 type Connection = {
   name: string;
@@ -29,6 +31,10 @@ type Connection = {
   local_updown?: string | undefined;
   if_id?: string | undefined;
   mark?: string | undefined;
+  remote_sourceip?: string | undefined;
+  local_firewall?: string | undefined;
+  remote_firewall?: string | undefined;
+  remote_updown?: string | undefined;
   [option: string]: string | string[] | undefined;
 };
 
@@ -96,6 +102,76 @@ const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
   return lacks;
 };
 
+/**
+ * What OpenWRT's swanctl script does not read: the tunnel would be another one than the rule says.
+ */
+const leftOutOfSwanctl = (
+  { connections }: Remote,
+  { capabilities }: Pick<RenderContext, 'capabilities'>,
+): Lack[] => {
+  if (capabilities.ipsec.dialect !== 'swanctl') return [];
+  return connections.flatMap(({ mark, remote_sourceip, local_firewall }, index) => {
+    const asked: [string, boolean, string][] = [
+      ['mark', mark !== undefined && Number(mark) !== 0, 'use if_id and an XFRM interface'],
+      [
+        'remote_sourceip',
+        remote_sourceip !== undefined,
+        'give the other side its address otherwise',
+      ],
+      ['local_firewall', local_firewall === 'yes', 'make FirewallRules for its packets'],
+    ];
+    return asked
+      .filter(([, isAsked]) => isAsked)
+      .map(([field, , instead]): Lack => ({
+        path: `spec.connections[${index}].${field}`,
+        reason: 'UnsupportedByDriver',
+        message: `swanctl of OpenWRT has no such option, so the rule is not in force there: remove the field, and ${instead}`,
+      }));
+  });
+};
+
+const ANYBODY = /^(%.*|0\.0\.0\.0|::)$/;
+/** What strongSwan decodes before it is used as a key. */
+const DECODED = /^0[sx]/i;
+
+const cautions = (remote: Remote): readonly string[] => [
+  ...(remote.force_crypto_proposal === '1'
+    ? [
+        'spec.force_crypto_proposal: swanctl of OpenWRT has no such option, and takes no other algorithms than those of the proposals, whatever it is',
+      ]
+    : []),
+  ...(DECODED.test(remote.pre_shared_key ?? '')
+    ? [
+        'spec.pre_shared_key: strongSwan decodes a key that begins with 0s (base64) or 0x (hexadecimal); the other side has to have the same bytes',
+      ]
+    : []),
+  ...remote.connections.flatMap(({ mode, remote_firewall, remote_updown }, index) => [
+    ...(ANYBODY.test(remote.remote) && mode !== 'add'
+      ? [
+          `spec.connections[${index}].mode: with remote ${remote.remote} there is no address to connect to, so ${mode} never brings the connection up; write add, and have the other side start it`,
+        ]
+      : []),
+    ...(remote_firewall === 'yes' ? [otherSide(index, 'remote_firewall')] : []),
+    ...(remote_updown === undefined ? [] : [otherSide(index, 'remote_updown')]),
+  ]),
+];
+
+const otherSide = (index: number, field: string): string =>
+  `spec.connections[${index}].${field}: swanctl of OpenWRT has no such option; it is for the other side to configure`;
+
+/** Names of connections are names of sections, as those of rules are. */
+const connectionClaims = ({ connections }: Remote): Claim[] =>
+  connections.map(({ name }, index) => ({
+    path: `spec.connections[${index}].name`,
+    key: `IPsec connection ${uciName(name)}`,
+  }));
+
+/** In the order in which they are rendered: the remote, and behind it its connections. */
+const pathOfSection = (claim: string, sections: readonly UciSection[]): string | undefined => {
+  const index = sections.findIndex(({ name }) => claim === `ipsec.${name}`);
+  return index > 0 ? `spec.connections[${index - 1}].name` : undefined;
+};
+
 const secretLacks = (remote: Remote, context: RenderContext): Lack[] => {
   const lacks: Lack[] = [];
   if (remote.pre_shared_key_from && !isPreSharedKey(keyOf(remote, context) ?? '')) {
@@ -108,9 +184,6 @@ const SETTINGS = {
   globals: 'the section globals (of type ipsec)',
   last: 'the section ipsec',
 } as const satisfies Record<IpsecService['settings'], string>;
-
-/** How OpenWRT's scripts write no. */
-const NO: ReadonlySet<unknown> = new Set(['0', 'no', 'off', 'false', 'disabled']);
 
 /** The option is one for all remotes, in a section that is the administrator's. */
 const installsNoRoutes = ({ capabilities, observed }: RenderContext): boolean => {
@@ -270,12 +343,18 @@ export const remoteKind = {
   specRules: remoteRules,
   references: remoteReferences,
   secrets: remoteSecrets,
+  claims: connectionClaims,
+  shares: keySharings,
+  cautions,
   uci: {
     package: 'ipsec',
     ownership: 'stamp',
     sectionPrefix: '',
     icn: icnRemote,
+    pathOf: pathOfSection,
+    leftOut: leftOutOfSwanctl,
     lacks: remoteLacks,
+    clashes: clashingKeys,
     render: renderRemote,
     files: certificateFiles,
   },

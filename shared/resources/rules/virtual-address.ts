@@ -8,7 +8,7 @@ import { all, any, given, not, specRule } from '../conditions.ts';
 import { optionalDevice, deviceUse } from '../device.ts';
 import { count, interfaceAddress, optionalNetworkName } from '../fields.ts';
 import { defineKind, type RenderContext } from '../kind.ts';
-import { ruleResource, section } from '../render.ts';
+import { NO, ruleResource, section } from '../render.ts';
 import { oneOf } from '../schema.ts';
 import { uciName } from '../../uci/names.ts';
 import type { UciSection } from '../../uci/model.ts';
@@ -19,7 +19,7 @@ const MAX_ADDRESSES = 16;
 const TOP_PRIORITY = 200;
 const PRIORITY_STEP = 20;
 const DEFAULT_ROUTER = '51';
-const SWITCHED_OFF = new Set(['0', 'no', 'off', 'false', 'disabled']);
+const DEFAULT_INTERVAL = '1';
 
 const spec = z.strictObject({
   network: optionalNetworkName().describe(
@@ -52,6 +52,18 @@ const addressOf = (one: string): string => `${ADDRESS}${one.split('/')[0]}`;
 const isV6 = ({ addresses }: Pick<Spec, 'addresses'>): boolean =>
   isIPv6(addresses[0]?.split('/')[0] ?? '');
 
+/**
+ * Pods that differ in it take each other's adverts for broken ones, so that two of them hold the
+ * addresses until all are alike.
+ */
+const OF_ALL_PODS =
+  'cannot change: delete this VirtualAddress, and make a new one with another virtualRouterId';
+
+const celInterval = (object: string): string => {
+  const field = `${object}.spec.advertInterval`;
+  return `(has(${field}) && string(${field}) != '' ? string(${field}) : '${DEFAULT_INTERVAL}')`;
+};
+
 export const virtualAddress = defineKind({
   ...ruleResource,
   kind: 'VirtualAddress',
@@ -72,6 +84,18 @@ export const virtualAddress = defineKind({
       path: 'spec.addresses',
       holds: ({ addresses }) =>
         addresses.every((one) => one.includes(':') === addresses[0]?.includes(':')),
+    },
+  ],
+  changeRules: [
+    {
+      cel: 'self.spec.addresses.size() == oldSelf.spec.addresses.size()',
+      message: `their number ${OF_ALL_PODS}`,
+      path: 'spec.addresses',
+    },
+    {
+      cel: `${celInterval('self')} == ${celInterval('oldSelf')}`,
+      message: OF_ALL_PODS,
+      path: 'spec.advertInterval',
     },
   ],
   networks: ({ network }) => (network === undefined ? [] : [{ path: 'spec.network', network }]),
@@ -101,8 +125,7 @@ export const virtualAddress = defineKind({
     usesPlace: true,
     lacks: (_, { observed }) =>
       observed('keepalived').some(
-        ({ name, options: { enabled } }) =>
-          name === 'globals' && typeof enabled === 'string' && SWITCHED_OFF.has(enabled),
+        ({ name, options: { enabled } }) => name === 'globals' && NO.has(enabled),
       )
         ? [
             {
@@ -129,7 +152,7 @@ export const virtualAddress = defineKind({
           interface: deviceIn(rule, context),
           virtual_router_id: rule.virtualRouterId ?? DEFAULT_ROUTER,
           priority: String(TOP_PRIORITY - PRIORITY_STEP * context.place.distance),
-          advert_int: rule.advertInterval ?? '1',
+          advert_int: rule.advertInterval ?? DEFAULT_INTERVAL,
           virtual_ipaddress: named.map(({ name }) => name),
           ...unicast(rule, context),
         }),

@@ -13,7 +13,7 @@ import { createJournal, type Journal } from '../journal.ts';
 import { createDd } from '../programs/dd.ts';
 import { Fw4 } from '../programs/fw4.ts';
 import { createIpsecScript, nameOf, textOf, type IpsecScript } from '../programs/ipsec-scripts.ts';
-import { createIpsec, createSwanctl } from '../programs/ipsec.ts';
+import { Charon, createIpsec } from '../programs/ipsec.ts';
 import { createInitScript } from '../programs/init-script.ts';
 import { createKeepalived, type Keepalived } from '../programs/keepalived.ts';
 import { createKernelHelper, KERNEL_HELPER_PATH } from '../programs/kernel-helper.ts';
@@ -118,6 +118,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const mwan3 = new Mwan3(store);
   const keepalived = createKeepalived(root, store);
   const policies = new PolicyTables();
+  const charon = new Charon(store);
   const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
   const ipsecScript = options.ipsecScript ?? 'icn';
   const scripts = Object.keys({ ...INIT_SCRIPTS, ...KEEPALIVED_SCRIPT }).map((name) =>
@@ -133,6 +134,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     netifd.boot();
     mwan3.act('start');
     keepalived.boot();
+    charon.boot();
   };
   boot('process');
   const kernel = createKernel(store, options.userRules);
@@ -141,7 +143,20 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     timeoutMs: options.execTimeoutMs,
     programs: {
       ...deviceProgramsOf(
-        { root, store, writer, services, fw4, netifd, mwan3, keepalived, policies, clock, journal },
+        {
+          root,
+          store,
+          writer,
+          services,
+          fw4,
+          netifd,
+          mwan3,
+          keepalived,
+          policies,
+          charon,
+          clock,
+          journal,
+        },
         Object.fromEntries(scripts.map((name) => [name, options.serviceMs?.[name] ?? 0])),
       ),
       [`/etc/init.d/${nameOf(ipsecScript)}`]: createIpsecScript(ipsecScript, {
@@ -226,7 +241,7 @@ const deviceProgramsOf = (
     | 'policies'
     | 'clock'
     | 'journal'
-  >,
+  > & { charon: Charon },
   scripts: Readonly<Record<string, number>>,
 ): Record<string, Program> => ({
   ...Object.fromEntries(
@@ -243,7 +258,7 @@ const deviceProgramsOf = (
     [KERNEL_HELPER_PATH]: createKernelHelper(deps),
   }),
   ...(Object.hasOwn(scripts, 'swanctl')
-    ? { '/usr/sbin/swanctl': createSwanctl(deps.store) }
+    ? { '/usr/sbin/swanctl': deps.charon.program }
     : { '/usr/sbin/ipsec': createIpsec(deps.store) }),
 });
 

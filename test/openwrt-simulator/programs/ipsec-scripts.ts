@@ -1,8 +1,10 @@
 /**
- * The init scripts of IPsec, as far as programs can tell them apart: by the words in them, and by what they refuse. OpenWRT's own
- * classic one takes psk only, that of ICN's image certificates, too. swanctl's wants every file of a remote by its bare name, and
- * refuses its whole configuration for one that is not there (openwrt/packages, net/strongswan/files). charon loads no remote with a
- * proposal that has no group, and all others (seen on a device).
+ * The init scripts of IPsec, as far as programs can tell them apart: by the words in them, and by
+ * what they refuse. OpenWRT's own classic one takes psk only, that of ICN's image certificates,
+ * too. swanctl's wants every file of a remote by its bare name, and refuses its whole configuration
+ * for one that is not there, or for a cipher of AEAD with a hash (openwrt/packages,
+ * net/strongswan/files). charon loads no remote with a proposal that has no group or no PRF, and
+ * all others (seen on a device).
  */
 import { existsSync } from 'node:fs';
 import type { DeviceRoot } from '../root.ts';
@@ -67,14 +69,31 @@ const complaintsOf = ({ root, store }: Deps): string => {
       }),
     )
     .join('');
-  return files === '' ? refusedByCharon(store) : files;
+  const hashes = store
+    .load('ipsec')
+    .package.sections.filter(({ type }) => type === 'crypto_proposal')
+    .flatMap(({ options }) => {
+      const cipher = String(options.get('encryption_algorithm'));
+      const hash = options.get('hash_algorithm');
+      const isAead = /^(aes.*(gcm|ccm|gmac)|chacha20poly1305$)/.test(cipher);
+      return isAead && hash !== undefined
+        ? [`ERROR: Can't have ${String(hash)} with ${cipher}\n`]
+        : [];
+    })
+    .join('');
+  return files + hashes === '' ? refusedByCharon(store) : files + hashes;
 };
 
 const refusedByCharon = (store: UciStore): string => {
   const { sections } = store.load('ipsec').package;
-  const groupless = new Set(
+  const hasPrf = ({ options }: { options: ReadonlyMap<string, unknown> }): boolean =>
+    options.has('prf_algorithm') ||
+    (options.has('hash_algorithm') && !String(options.get('hash_algorithm')).endsWith('256_96'));
+  const unusable = new Set(
     sections
-      .filter(({ type, options }) => type === 'crypto_proposal' && !options.has('dh_group'))
+      .filter(
+        (one) => one.type === 'crypto_proposal' && !(one.options.has('dh_group') && hasPrf(one)),
+      )
       .map(({ name }) => name),
   );
   return sections
@@ -83,7 +102,7 @@ const refusedByCharon = (store: UciStore): string => {
       return (
         type === 'remote' &&
         Array.isArray(proposals) &&
-        proposals.some((name) => groupless.has(name))
+        proposals.some((name) => unusable.has(name))
       );
     })
     .map(

@@ -22,24 +22,65 @@ export const createIpsec =
     return printed(head + (lines.length === 0 ? '  none\n' : lines.join('')));
   };
 
-/** `swanctl --list-sas`, as strongSwan documents it. */
-export const createSwanctl =
-  (store: UciStore): Program =>
-  ({ params }) => {
+/**
+ * charon, whose other sides bring up all that is configured. What is up stays up, also when its
+ * connection is gone, until it is ended (seen on a device).
+ */
+export class Charon {
+  readonly #store: UciStore;
+  /** `remote`, or `remote/connection` -> its number. */
+  #up = new Map<string, number>();
+  #last = { ike: 0, child: 0 };
+
+  constructor(store: UciStore) {
+    this.#store = store;
+  }
+
+  boot(): void {
+    this.#up = new Map();
+  }
+
+  /** By the words in which the agent's program is told. */
+  end(kind: string, id: number): void {
+    const isChild = (name: string): boolean => name.includes('/');
+    const ended = [...this.#up].find(
+      ([name, number]) => number === id && isChild(name) === (kind === 'child'),
+    )?.[0];
+    for (const name of this.#up.keys())
+      if (ended !== undefined && (name === ended || name.startsWith(`${ended}/`)))
+        this.#up.delete(name);
+  }
+
+  /** `swanctl --list-sas`, as strongSwan documents it. */
+  readonly program: Program = ({ params }) => {
     if (params.join(' ') !== '--list-sas') return complained(22, 'swanctl: invalid operation\n');
-    let child = 0;
-    const blocks = remotesIn(store).map((remote, at) => {
-      const children = listOf(remote, 'child').map((name) => {
-        child += 1;
-        return `  ${name}: #${child}, reqid ${child}, INSTALLED, TUNNEL, ESP:AES_GCM_16-256\n`;
-      });
+    for (const remote of remotesIn(this.#store)) {
+      this.#bringUp(remote.name, 'ike');
+      for (const child of listOf(remote, 'child'))
+        this.#bringUp(`${remote.name}/${child}`, 'child');
+    }
+    const blocks = [...this.#up].map(([name, id]) => {
+      const [remote = '', child] = name.split('/');
+      if (child !== undefined) return '';
+      const children = [...this.#up].flatMap(([other, number]) =>
+        other.startsWith(`${remote}/`)
+          ? [
+              `  ${other.slice(remote.length + 1)}: #${number}, reqid ${number}, INSTALLED, TUNNEL, ESP:AES_GCM_16-256\n`,
+            ]
+          : [],
+      );
       return (
-        `${remote.name}: #${at + 1}, ESTABLISHED, IKEv2, aabbccdd11223344_i* 8899aabb00112233_r\n` +
+        `${remote}: #${id}, ESTABLISHED, IKEv2, aabbccdd11223344_i* 8899aabb00112233_r\n` +
         `  local  'a' @ 10.10.70.39[500]\n  remote 'b' @ 10.10.70.40[500]\n${children.join('')}`
       );
     });
     return printed(blocks.join(''));
   };
+
+  #bringUp(name: string, kind: 'ike' | 'child'): void {
+    if (!this.#up.has(name)) this.#up.set(name, (this.#last[kind] += 1));
+  }
+}
 
 const remotesIn = (store: UciStore): UciSection[] =>
   store.text('ipsec') === undefined

@@ -13,7 +13,14 @@ import type { Fw4 } from './fw4.ts';
 import type { Mwan3 } from './mwan3.ts';
 import type { Netifd } from './netifd.ts';
 import type { PolicyTables } from './policies.ts';
-import { complained, printed, type Program, type ProgramResult } from './runner.ts';
+import type { Charon } from './ipsec.ts';
+import {
+  complained,
+  printed,
+  type Program,
+  type ProgramCall,
+  type ProgramResult,
+} from './runner.ts';
 
 /** Where the kubelet mounts it. */
 export const KERNEL_HELPER_PATH = '/usr/share/rpcd/sdewan-kernel.sh';
@@ -37,11 +44,12 @@ type Deps = {
   netifd: Netifd;
   mwan3: Mwan3;
   policies: PolicyTables;
+  charon: Charon;
   journal: Journal;
 };
 
 export const createKernelHelper = (deps: Deps): Program => {
-  const { root, store, fw4, netifd, mwan3, policies, journal } = deps;
+  const { root, store, fw4, netifd, mwan3, policies, charon, journal } = deps;
   const leave = (text: string, before = ''): ProgramResult => {
     for (const view of ['before', 'after'])
       mkdirSync(`${dirname(root.path(FOUND))}/${view}`, { recursive: true });
@@ -109,7 +117,21 @@ export const createKernelHelper = (deps: Deps): Program => {
     const hasOurs = store.text('network')?.includes('sdewan_') === true;
     return hasOurs ? leave(routing(netifd), table) : printed(table);
   };
-  return ({ params, by }) => {
+  const tunnelVerb = (call: ProgramCall): ReturnType<Program> | undefined => {
+    const [verb] = call.params;
+    if (verb === 'tunnels') {
+      mkdirSync(dirname(root.path(FOUND)), { recursive: true });
+      return charon.program({ ...call, params: ['--list-sas'] });
+    }
+    if (verb !== 'end-tunnels') return undefined;
+    for (const line of readText('tunnels').trimEnd().split('\n')) {
+      const [kind = '', id] = line.split(' ');
+      charon.end(kind, Number(id));
+    }
+    return printed('');
+  };
+  return (call) => {
+    const { params, by } = call;
     switch (params.join(' ')) {
       case 'state':
         return state();
@@ -127,7 +149,7 @@ export const createKernelHelper = (deps: Deps): Program => {
         netifd.restore();
         return printed('');
       default:
-        return policyVerb(params.join(' '), by);
+        return tunnelVerb(call) ?? policyVerb(params.join(' '), by);
     }
   };
 };

@@ -182,7 +182,7 @@ package ipsec
 ipsec ipsec { debug: '0', rtinstall_enabled: '0', vip_enabled: '0' }
 proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072 }
 proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
-proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519 }
+proposal aead { encryption_algorithm: aes128gcm16, hash_algorithm: sha256, dh_group: curve25519 }
 proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
 remote host1 { type: VTI-based, gateway: 203.0.113.10, enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], force_crypto_proposal: '0', tunnel: [ conn_host ] }
 tunnel conn_host { mode: start, local_sourceip: '%config', remote_subnet: 192.168.1.1/32, crypto_proposal: [ proposal1 ] }
@@ -204,7 +204,7 @@ b3duIGNlcnRpZmljYXRl
     swanctl: String.raw`package ipsec
 crypto_proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/proposal1 }
 crypto_proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
-crypto_proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
+crypto_proposal aead { encryption_algorithm: aes128gcm16, prf_algorithm: prfsha256, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
 crypto_proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
 remote host1 { gateway: 203.0.113.10, enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], tunnel: [ conn_host ], remote_addrs: [ 203.0.113.10 ], vips: [ 0.0.0.0 ], child: [ conn_host ], sdewan_made: IpsecHost/host1 }
 tunnel conn_host { mode: tunnel, startaction: start, remote_subnet: [ 192.168.1.1/32 ], crypto_proposal: [ proposal1 ], sdewan_made: IpsecHost/conn_host }
@@ -231,7 +231,7 @@ bm90IGEgcmVhbCBrZXksIGZyb20gdGhlIFNlY3JldA==
     uci: String.raw`package ipsec
 proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/proposal1 }
 proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
-proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
+proposal aead { encryption_algorithm: aes128gcm16, hash_algorithm: sha256, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
 proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
 remote host1 { type: VTI-based, gateway: 203.0.113.10, enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], force_crypto_proposal: '0', tunnel: [ conn_host ], sdewan_made: IpsecHost/host1 }
 tunnel conn_host { mode: start, remote_subnet: 192.168.1.1/32, local_sourceip: '%config', crypto_proposal: [ proposal1 ], sdewan_made: IpsecHost/conn_host }

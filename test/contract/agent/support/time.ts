@@ -26,7 +26,7 @@ export const timed = (driver: Driver, { until }: TestClock): Driver => ({
   fingerprint: (signal) => until(driver.fingerprint(signal)),
   read: (signal) => until(driver.read(signal)),
   rename: (renames, signal) => until(driver.rename(renames, signal)),
-  apply: (deltas, signal) => until(driver.apply(deltas, signal)),
+  apply: (deltas, signal, ending) => until(driver.apply(deltas, signal, ending)),
   information: (signal) => until(driver.information(signal)),
   firewallWays: () => driver.firewallWays?.(),
   policies: () => {

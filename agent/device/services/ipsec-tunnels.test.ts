@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { namedSection } from '#shared/compile/testing.ts';
+import { deltaOf } from '#shared/uci/delta.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import { associationsIn, endingBy } from './ipsec-tunnels.ts';
+
+const remote = (name: string, child: string[], options: UciSection['options'] = {}): UciSection =>
+  namedSection('remote', name, {
+    remote_addrs: ['203.0.113.1'],
+    tunnel: child,
+    child,
+    crypto_proposal: ['ike'],
+    sdewan_made: `IpsecSite/${name}`,
+    ...options,
+  });
+const tunnel = (name: string, options: UciSection['options'] = {}): UciSection =>
+  namedSection('tunnel', name, {
+    local_subnet: ['10.1.0.0/24'],
+    crypto_proposal: ['esp'],
+    sdewan_made: `IpsecSite/${name}`,
+    ...options,
+  });
+const proposal = (name: string, encryption_algorithm = 'aes128'): UciSection =>
+  namedSection('crypto_proposal', name, { encryption_algorithm });
+
+describe('what a change ends', () => {
+  const { sdewan_made: _stamp, ...unstamped } = remote('theirs', ['t']).options;
+  const theirs = [
+    namedSection('remote', 'theirs', unstamped),
+    namedSection('tunnel', 't', { crypto_proposal: ['esp'] }),
+  ];
+  const proposals = [proposal('ike'), proposal('esp')];
+  const hub = [remote('hub', ['one', 'two']), tunnel('one'), tunnel('two')];
+  const before = [...theirs, ...proposals, ...hub];
+  const ending = (desired: readonly UciSection[]): readonly string[] => {
+    const isOurs = ({ name }: UciSection): boolean => !['theirs', 't'].includes(name);
+    const observed = { name: 'ipsec', sections: before };
+    const names = new Set(desired.map(({ name }) => name));
+    const all = [...proposals.filter(({ name }) => !names.has(name)), ...desired];
+    return endingBy(deltaOf({ observed, desired: all, isOurs }), before);
+  };
+
+  it.each<[string, UciSection[], string[]]>([
+    ['nothing, where nothing changes', hub, []],
+    ['all of a remote that goes', [], ['hub', 'hub/one', 'hub/two']],
+    [
+      'a connection that goes, and not the others of its remote',
+      [remote('hub', ['one']), tunnel('one')],
+      ['hub/two'],
+    ],
+    [
+      'a connection that changes',
+      [
+        remote('hub', ['one', 'two']),
+        tunnel('one', { local_subnet: ['10.9.0.0/24'] }),
+        tunnel('two'),
+      ],
+      ['hub/one'],
+    ],
+    [
+      'one under its old name',
+      [remote('hub', ['new', 'two']), tunnel('new'), tunnel('two')],
+      ['hub/one'],
+    ],
+    [
+      'a remote that changes',
+      [
+        remote('hub', ['one', 'two'], { remote_addrs: ['203.0.113.2'] }),
+        tunnel('one'),
+        tunnel('two'),
+      ],
+      ['hub'],
+    ],
+    [
+      'nothing of a remote with another key',
+      [remote('hub', ['one', 'two'], { pre_shared_key: 'another' }), tunnel('one'), tunnel('two')],
+      [],
+    ],
+    ['a remote whose proposal changes', [proposal('ike', 'aes256'), ...hub], ['hub']],
+    [
+      'connections whose proposal changes, but those of an administrator',
+      [proposal('esp', 'aes256'), ...hub],
+      ['hub/one', 'hub/two'],
+    ],
+    [
+      'nothing of what moves, or is added beside it',
+      [
+        tunnel('two'),
+        remote('other', ['x']),
+        tunnel('x'),
+        remote('hub', ['one', 'two']),
+        tunnel('one'),
+      ],
+      [],
+    ],
+  ])('%s', (_what, desired, expected) => {
+    expect(ending(desired)).toEqual(expected);
+  });
+
+  it('is nothing where the package does not change', () => {
+    expect(endingBy(undefined, before)).toEqual([]);
+  });
+});
+
+it('what charon has is read with the remote that each connection belongs to', () => {
+  const listed = [
+    'hub: #3, ESTABLISHED, IKEv2, aabbccdd11223344_i* 8899aabb00112233_r',
+    "  local  'a' @ 10.10.70.39[500]",
+    '  established 4s ago, rekeying in 13411s',
+    '  one: #7, reqid 1, INSTALLED, TUNNEL, ESP:AES_GCM_16-256',
+    '    installed 4s ago, rekeying in 3256s, expires in 3956s',
+    '    in  c1234567,      0 bytes,     0 packets',
+    'theirs: #4, CONNECTING, IKEv2, aabbccdd11223344_i* 0000000000000000_r',
+    '',
+  ].join('\n');
+  expect(associationsIn(listed)).toEqual([
+    { kind: 'ike', id: '3', name: 'hub' },
+    { kind: 'child', id: '7', name: 'hub/one' },
+    { kind: 'ike', id: '4', name: 'theirs' },
+  ]);
+});

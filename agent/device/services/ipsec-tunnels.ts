@@ -1,0 +1,134 @@
+/**
+ * Tunnels that a change of package ipsec leaves up: charon forgets a connection that it is not told
+ * of any more, and goes on with what it has made of it, rekeys it too, unless the connection starts
+ * by itself (seen with charon 5.9.8). Which are up is asked before the change, so that what comes
+ * up by the new configuration stays.
+ */
+import { listOf } from '#shared/resources/render.ts';
+import { sectionsEqual } from '#shared/uci/delta.ts';
+import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import { OpenwrtError } from '../driver.ts';
+import { runVerb, runVerbOn } from '../kernel/calls.ts';
+import { TUNNELS_FILE } from '../kernel/helper.ts';
+import type { UbusSession } from '../ubus/client/session.ts';
+import { connectionsOf } from '../ubus/tunnels.ts';
+
+/**
+ * Lists of a remote say which connections it has, which have sections of their own; the stamp says
+ * nothing of a tunnel. Another key counts when both sides authenticate next: charon would not start
+ * the connection again by itself.
+ */
+const OF_NO_TUNNEL: ReadonlySet<string> = new Set([
+  'tunnel',
+  'transport',
+  'child',
+  'pre_shared_key',
+  'sdewan_made',
+]);
+
+const ofTunnel = ({ options, ...section }: UciSection): UciSection => ({
+  ...section,
+  options: Object.fromEntries(Object.entries(options).filter(([name]) => !OF_NO_TUNNEL.has(name))),
+});
+
+/** What the delta takes away or changes, as charon calls it: `remote`, or `remote/connection`. */
+export const endingBy = (
+  delta: UciDelta | undefined,
+  before: readonly UciSection[],
+): readonly string[] => {
+  if (delta === undefined) return [];
+  const next = [...delta.set.map(({ after }) => after), ...delta.append];
+  const after = new Map(next.map((section) => [section.name, ofTunnel(section)]));
+  const touched = new Set([...delta.remove, ...delta.set.map((one) => one.before.name)]);
+  const isOther = (section: UciSection): boolean => {
+    const now = after.get(section.name);
+    return now === undefined || !sectionsEqual(ofTunnel(section), now);
+  };
+  const other = new Set(
+    before.filter((one) => touched.has(one.name) && isOther(one)).map(({ name }) => name),
+  );
+  // A proposal of ours may have users that are an administrator's, whose sections bear no stamp.
+  const isEnding = ({ name, options: { sdewan_made, crypto_proposal } }: UciSection): boolean =>
+    other.has(name) ||
+    (sdewan_made !== undefined && listOf(crypto_proposal).some((one) => other.has(one)));
+  const ending = new Set(before.filter(isEnding).map(({ name }) => name));
+  return tunnelsIn(before).filter((name) => ending.has(name.slice(name.lastIndexOf('/') + 1)));
+};
+
+const tunnelsIn = (sections: readonly UciSection[]): readonly string[] =>
+  sections
+    .filter(({ type }) => type === 'remote')
+    .flatMap((remote) => [
+      remote.name,
+      ...connectionsOf('swanctl', remote).map((connection) => `${remote.name}/${connection}`),
+    ]);
+
+/** One security association of charon's. `id`: no other has ever had it. */
+export type Association = { kind: 'ike' | 'child'; id: string; name: string };
+
+const LINE = /^( *)([^\s:]+): #(\d+), /;
+
+/** Of what `swanctl --list-sas` prints. */
+export const associationsIn = (stdout: string): readonly Association[] => {
+  let remote = '';
+  return stdout.split('\n').flatMap((line): Association[] => {
+    const [, indent, name, id] = LINE.exec(line) ?? [];
+    if (name === undefined || id === undefined) return [];
+    if (indent !== '') return [{ kind: 'child', id, name: `${remote}/${name}` }];
+    remote = name;
+    return [{ kind: 'ike', id, name }];
+  });
+};
+
+/** What is to end: all of these names that there was before the change. */
+export type Ending = { names: ReadonlySet<string>; ids: ReadonlySet<string> };
+
+/** Undefined: charon does not say. @throws OpenwrtError */
+export const endingOf = async (
+  session: UbusSession,
+  names: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<Ending | undefined> => {
+  const up = await associationsOf(session, names, signal);
+  return up && { names, ids: new Set(up.map(lineOf)) };
+};
+
+/**
+ * `after`: the package as it is now. What it does not have any more ends also where it has come up,
+ * or was renewed, meanwhile. False: charon does not say whether it has ended.
+ * @throws OpenwrtError when one is still there, or OpenWRT is not reached
+ */
+export const endTunnels = async (
+  session: UbusSession,
+  { names, ids }: Ending,
+  after: readonly UciSection[],
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const there = new Set(tunnelsIn(after));
+  const left = async (): Promise<readonly Association[] | undefined> =>
+    (await associationsOf(session, names, signal))?.filter(
+      (one) => ids.has(lineOf(one)) || !there.has(one.name),
+    );
+  const ending = await left();
+  if (ending === undefined || ending.length === 0) return ending !== undefined;
+  const lines = ending.map((one) => `${lineOf(one)}\n`).join('');
+  await runVerbOn(session, { [TUNNELS_FILE]: lines }, 'end-tunnels', signal);
+  const stuck = await left();
+  if (stuck === undefined || stuck.length === 0) return stuck !== undefined;
+  const still = stuck.map(({ name }) => name).join(', ');
+  throw new OpenwrtError('end tunnels of IPsec', `charon still has ${still}`);
+};
+
+const lineOf = ({ kind, id }: Association): string => `${kind} ${id}`;
+
+/** Those of these names; undefined where charon runs and does not say. @throws OpenwrtError */
+const associationsOf = async (
+  session: UbusSession,
+  names: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<readonly Association[] | undefined> => {
+  if (names.size === 0) return [];
+  const told = await runVerb(session, 'tunnels', signal);
+  if ('whyNot' in told) return undefined;
+  return associationsIn(told.stdout).filter(({ name }) => names.has(name));
+};

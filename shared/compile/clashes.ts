@@ -1,0 +1,57 @@
+/**
+ * Rules that are in force as they are written and still do not do what they say, because of another
+ * section of their package: only their services know how sections act together. Whose that section
+ * is, is said in words.
+ */
+import type { Capabilities } from '../resources/capabilities.ts';
+import type { KindDefinition } from '../resources/kind.ts';
+import type { UciPackage, UciSection } from '../uci/model.ts';
+import type { Candidate } from './candidate.ts';
+import type { Forces } from './forces.ts';
+import { ledgerKey, ownershipOf } from './ownership.ts';
+
+type Situation = {
+  forces: Forces;
+  desired: ReadonlyMap<string, readonly UciSection[]>;
+  observed: ReadonlyMap<string, UciPackage>;
+  ledger: ReadonlySet<string>;
+  capabilities: Capabilities;
+};
+
+export const clashesOf = (
+  kinds: readonly KindDefinition[],
+  { forces, desired, observed, ledger, capabilities }: Situation,
+): ReadonlyMap<Candidate, string> => {
+  const found = new Map<Candidate, string>();
+  const judges = new Map(
+    kinds.flatMap(({ uci }) => (uci?.clashes ? [[uci.package, uci.clashes] as const] : [])),
+  );
+  for (const [name, judge] of judges) {
+    const authors = new Map(
+      [...forces.inForce]
+        .filter(([{ kind }]) => kind.uci?.package === name)
+        .flatMap(([author, { sections }]) => sections.map((each) => [each.name, author] as const)),
+    );
+    const isOurs = ownershipOf(name, ledger);
+    const others = (observed.get(name)?.sections ?? []).filter((section) => !isOurs(section));
+    for (const { section, other, message } of judge(
+      [...others, ...(desired.get(name) ?? [])],
+      capabilities,
+    )) {
+      const author = authors.get(section);
+      if (author && !found.has(author)) found.set(author, message(calledBy(authors, name, other)));
+    }
+  }
+  return found;
+};
+
+const calledBy = (
+  authors: ReadonlyMap<string, Candidate>,
+  packageName: string,
+  section: string,
+): string => {
+  const rule = authors.get(section)?.rule;
+  return rule === undefined
+    ? `section ${ledgerKey(packageName, section)} of OpenWRT, which the agent did not make`
+    : `${rule.kind} ${rule.metadata.name}`;
+};
