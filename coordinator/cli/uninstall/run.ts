@@ -1,9 +1,16 @@
 /** What `sdewan uninstall` says around uninstalling. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { find } from '#shared/kube/owned.ts';
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
-import { podResource } from '../../cnf/workload.ts';
+import {
+  controllerFactsOf,
+  podResource,
+  replicaSets,
+  workloadResources,
+} from '../../cnf/workload.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { EXIT, optionsBy, type CommandIo, type ExitCode, type Run } from '../command.ts';
 import { uninstall } from './uninstall.ts';
@@ -59,19 +66,40 @@ const podSchema = z.looseObject({
   spec: z.looseObject({ initContainers: z.array(z.looseObject({ name: z.string() })).optional() }),
 });
 
+/** As `kubectl rollout restart` takes it; undefined: it restarts none of that kind. */
+const workloadOf = async (
+  client: KubeClient,
+  pod: KubeObject,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  const { controller } = controllerFactsOf(pod);
+  const place = { namespace: pod.metadata.namespace, name: controller?.name ?? '' };
+  const set =
+    controller?.kind === replicaSets.kind
+      ? await find(client, replicaSets, place, { signal })
+      : undefined;
+  const owner = set ? controllerFactsOf(set).controller : controller;
+  return owner && workloadResources.some(({ kind }) => kind === owner.kind)
+    ? `${owner.kind.toLowerCase()}/${owner.name}`
+    : undefined;
+};
+
 /** What only the owners of CNFs can do. */
 const leftOver = async (client: KubeClient, signal: AbortSignal): Promise<string[]> => {
   const { items } = await client.list(podResource, { labelSelector: PURPOSE_LABEL, signal });
   const injected = items.filter((pod) =>
     podSchema.parse(pod).spec.initContainers?.some(({ name }) => name === AGENT_CONTAINER),
   );
-  const places = [...new Set(injected.map(({ metadata }) => metadata.namespace))].sort();
-  return places.length === 0
-    ? ['done']
-    : [
-        `done; ${injected.length} pods still have the agent, which has nothing to do. To remove it:`,
-        ...places.map(
-          (name) => `  kubectl rollout restart -n ${name} deployment -l ${PURPOSE_LABEL}`,
-        ),
-      ];
+  if (injected.length === 0) return ['done'];
+  const commands = new Set<string>();
+  for (const pod of injected) {
+    const { namespace, name } = pod.metadata;
+    const workload = await workloadOf(client, pod, signal);
+    const command = workload ? `rollout restart -n ${namespace} ${workload}` : undefined;
+    commands.add(`  kubectl ${command ?? `delete pod -n ${namespace} ${name}`}`);
+  }
+  return [
+    `done; ${injected.length} pods still have the agent, which has nothing to do. To remove it:`,
+    ...[...commands].sort(),
+  ];
 };

@@ -6,9 +6,10 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isOutdated } from '#shared/kube/errors.ts';
 import { removeFinalizers } from '#shared/kube/fenced.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS, KEPT_SELECTOR } from '#shared/names.ts';
-import { ruleStatusSchema } from '#shared/protocol/status.ts';
+import { kindOf } from '#shared/resources/registry.ts';
+import { podResource } from '../../cnf/workload.ts';
+import { ruleStateOf } from '../cluster/rule-state.ts';
 import {
   coordinatorIsThere,
   deploymentKinds,
@@ -65,9 +66,25 @@ const cleared =
     for (const one of left) {
       const why = deletionProblemsOf(one).map(({ message }) => message);
       options.say(`  remaining: ${[nameOf(one), ...why].join(': ')}`);
+      for (const line of await podsIn(one, options)) options.say(`  remaining: ${line}`);
     }
     return left.length === 0;
   };
+
+/** A namespace whose conditions say that all is removed is held by pods that are being deleted, of a node that is lost or with finalizers. */
+const podsIn = async (
+  { resource, object }: Found,
+  { client, signal }: UninstallOptions,
+): Promise<string[]> => {
+  if (!namespaceKinds.includes(resource)) return [];
+  const pods = await findAll(client, [podResource], { namespace: object.metadata.name, signal });
+  return pods.map((pod) => {
+    const { finalizers = [], deletionTimestamp = '' } = pod.object.metadata;
+    const held = finalizers.length > 0 ? `finalizers ${finalizers.join(', ')}` : 'its kubelet';
+    return `${nameOf(pod)}: waits since ${deletionTimestamp} for ${held}`;
+  });
+};
+
 const noRules =
   (options: UninstallOptions): Step =>
   async () => {
@@ -206,7 +223,7 @@ const removeRules = async (
   );
   sayNames(
     options,
-    left.map((one) => `${nameOf(one)}: ${messageOf(one)}`),
+    left.map((one) => [nameOf(one), ...wordsOf(one)].join(': ')),
   );
   if (!force) {
     say(
@@ -263,8 +280,6 @@ const unlessOvertaken = (error: unknown): void => {
   if (!isOutdated(error)) throw error;
 };
 
-const messageOf = ({ object }: Found): string => {
-  const { status }: RuleObject = object;
-  const parsed = ruleStatusSchema.safeParse(status);
-  return (parsed.success && parsed.data.message) || 'the coordinator has not written a status';
-};
+/** None of what the coordinator keeps besides rules. */
+const wordsOf = ({ object }: Found): string[] =>
+  kindOf(object.kind) ? [ruleStateOf(object).cause || 'in sync'] : [];

@@ -14,7 +14,7 @@ import {
   unlabelledKinds,
   webhookKinds,
 } from '../../../coordinator/cli/uninstall/found.ts';
-import { podResource } from '../../../coordinator/cnf/workload.ts';
+import { podResource, replicaSets } from '../../../coordinator/cnf/workload.ts';
 import type { Manifest } from '../../installation/kustomization.ts';
 import { rightsOn } from '../roles.ts';
 import { createTemplate, withScalar, withValue } from './template.ts';
@@ -31,6 +31,7 @@ const rules = (): object[] => [
   ),
   ...rightsOn(definitionKinds, ['list', 'delete', 'patch']),
   ...rightsOn([...namespaceKinds, podResource], ['list']),
+  ...rightsOn([replicaSets], ['get']),
   {
     apiGroups: [...new Set(resources.map(({ group }) => group))],
     resources: ['*'],

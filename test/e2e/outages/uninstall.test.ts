@@ -14,6 +14,7 @@ import { sdewan } from '../../stack/sdewan.ts';
 import { e2eCluster } from '../cluster.ts';
 
 const PURPOSE = 'cnf-1';
+const pending = { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] };
 
 describe('uninstalling', async () => {
   const cluster = await e2eCluster();
@@ -30,6 +31,16 @@ describe('uninstalling', async () => {
       kind: 'NetworkPolicy',
       metadata: { name: 'closed' },
       spec: { podSelector: {} },
+    });
+    const labels = { sdewanPurpose: 'cnf-2' };
+    await apply(cluster, namespace, {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'other', labels },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: pending },
+      },
     });
     await applyManifest(cluster, namespace, 'seed-rules.yaml');
     await waitInSync(cluster, namespace, seedRules);
@@ -69,6 +80,8 @@ describe('uninstalling', async () => {
     const { code, said } = await uninstall('--yes');
     await restore();
     expect([code, said]).toEqual([1, expect.stringContaining('no coordinator runs')]);
+    expect(said).toMatch(/^ {2}\w+ [\w-]+\/[\w.-]+: in sync$/m);
+    expect(said).not.toContain('has not written a status');
     // It names some: other files of the suite may have left more rules than that.
     expect(said).toMatch(/^ {2}\w+ [\w-]+\/[\w.-]+: /m);
     expect(await names('crd')).toContain('firewallzones.batch.sdewan.akraino.org');
@@ -77,7 +90,11 @@ describe('uninstalling', async () => {
   it('leaves nothing of the product, no rule on a CNF, and CNFs that go on', async () => {
     const before = await observePods(cluster, namespace, PURPOSE);
     const { code, said } = await uninstall('--yes');
-    expect([code, said]).toEqual([0, expect.stringContaining(`rollout restart -n ${namespace}`)]);
+    for (const workload of [`deployment/${PURPOSE}`, 'statefulset/other'])
+      expect([code, said]).toEqual([
+        0,
+        expect.stringContaining(`kubectl rollout restart -n ${namespace} ${workload}\n`),
+      ]);
     expect(await names('crd')).not.toContain('sdewan');
     const ofTheCluster =
       'validatingwebhookconfiguration,mutatingwebhookconfiguration,validatingadmissionpolicy,validatingadmissionpolicybinding,mutatingadmissionpolicy,mutatingadmissionpolicybinding,clusterrole,clusterrolebinding,namespace';
@@ -111,5 +128,26 @@ describe('uninstalling', async () => {
     expect([code, said]).toEqual([0, expect.stringContaining('done')]);
     expect(await names('crd')).not.toContain('sdewan');
     await cluster.kubectl(['delete', 'namespace', forgotten, '--timeout=500s']);
+  });
+
+  it('names the pods that hold a namespace', async () => {
+    const held = await cluster.createNamespace('held');
+    await cluster.kubectl(['label', 'namespace', held, 'app.kubernetes.io/part-of=sdewan']);
+    const finalizers = ['example.org/held'];
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'one', finalizers },
+      spec: pending,
+    };
+    await apply(cluster, held, pod);
+    const { code, said } = await uninstall('--yes', '--timeout=10');
+    expect([code, said]).toEqual([1, expect.stringContaining(`remaining: Namespace ${held}`)]);
+    expect(said).toMatch(
+      new RegExp(`remaining: Pod ${held}/one: waits since \\S+ for finalizers example.org/held`),
+    );
+    const letGo = '{"metadata":{"finalizers":null}}';
+    await cluster.kubectl(['patch', 'pod', 'one', '-n', held, '--type=merge', '-p', letGo]);
+    await cluster.kubectl(['wait', 'namespace', held, '--for=delete', '--timeout=500s']);
   });
 });
