@@ -25,6 +25,8 @@ export type Present = {
 export type Step = {
   groups: readonly ObjectChange<AddressGroup>[];
   enforcement: ObjectChange<PolicyEnforcement> | undefined;
+  /** Of the policy. */
+  namespace?: string;
 };
 
 export type Changes = {
@@ -77,9 +79,10 @@ export const changesFor = (
   const due = [...wanted].filter(([uid, spec]) => isAbout(about, uid, spec));
   const inOrder = inTurns(due, ([, { policy }]) => policy.namespace);
   const steps = inOrder.map(([uid, spec]): Step => {
+    const { namespace } = spec.policy;
     const empty = [...(listed.get(uid) ?? [])].toSorted();
     const desired = desiredEnforcement(place, { ...spec, ...(empty.length > 0 && { empty }) });
-    return { groups: take(groupsOf(spec)), enforcement: [desired, byPolicy.get(uid)] };
+    return { groups: take(groupsOf(spec)), enforcement: [desired, byPolicy.get(uid)], namespace };
   });
   // Of policies that are not carried any more.
   const others: Step = { groups: take([...left.keys()]), enforcement: undefined };

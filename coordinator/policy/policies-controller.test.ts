@@ -120,6 +120,7 @@ const setUp = (there: Record<string, object[]>, ms: (what: string) => number) =>
       await write('status', body.metadata.name);
       return body;
     },
+    delete: (_: unknown, { name }: { name: string }) => write('deletion', name),
   } as unknown as KubeClient;
   const known = [...policies];
   let reader: PolicyReader | undefined;
@@ -191,4 +192,20 @@ it('a policy does not wait until all of another namespace are written', async ()
   expect((own?.at ?? Infinity) - addedAt).toBeLessThanOrEqual(1_000);
   expect(enforcements.filter(({ at }) => at <= (own?.at ?? 0)).length).toBeLessThan(POLICIES / 2);
   expect(new Set(enforcements.map(({ name }) => name)).size).toBe(POLICIES + 1);
+});
+
+it('the end of a policy does not wait until all of another namespace are written', async () => {
+  const [one] = writtenBefore(createLiveGroups()).policyenforcements;
+  if (one === undefined) throw new Error('none is written');
+  const policy = { ...one.spec.policy, namespace: 'other', name: 'gone', uid: 'gone' };
+  const metadata = { ...one.metadata, ...metadataOf('other.gone') };
+  const gone = { ...one, metadata, spec: { ...one.spec, policy } };
+  const { change, writes } = setUp({ policyenforcements: [gone] }, () => SLOW_MS);
+  await vi.advanceTimersByTimeAsync(300);
+  change('r0');
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(writes.find(({ what }) => what === 'deletion')?.name).toBe('other.gone');
+  expect(writes.filter(({ what }) => what === 'policyenforcements').length).toBeLessThan(
+    POLICIES / 2,
+  );
 });

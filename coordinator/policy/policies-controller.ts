@@ -179,6 +179,8 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
   ): Promise<Outcome> => {
     let isOfToday = true;
     let isWhole = true;
+    /** Namespaces of which a policy is not written yet: what they have let go may be what it stands for. */
+    const unfinished = new Set<string>();
     const write = async <T extends AddressGroup | PolicyEnforcement>(
       { resource, written }: { resource: Reflector<T>['resource']; written: OwnWrites<T> },
       [desired, present]: ObjectChange<T>,
@@ -188,14 +190,20 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
       if (object) written.note(object);
       if (isOvertaken(outcome)) isOfToday = false;
     };
-    await atOnce(steps, WRITES_AT_ONCE, async ({ enforcement, groups: slices }) => {
+    await atOnce(steps, WRITES_AT_ONCE, async ({ enforcement, groups: slices, namespace }) => {
       isWhole &&= !isEnough();
-      if (!isWhole) return;
+      if (!isWhole) {
+        if (namespace !== undefined) unfinished.add(namespace);
+        return;
+      }
       await atOnce(slices, GROUPS_AT_ONCE, (change) => write(ofGroups, change));
       if (enforcement) await write(ofEnforcements, enforcement);
     });
+    const gone = enforcementsGone.filter(
+      ([, present]) => !unfinished.has(present?.spec.policy.namespace ?? ''),
+    );
+    await atOnce(gone, WRITES_AT_ONCE, (change) => write(ofEnforcements, change));
     if (!isWhole) return isOfToday ? { againInMs: SHOWN_MS } : OVERTAKEN;
-    await atOnce(enforcementsGone, WRITES_AT_ONCE, (change) => write(ofEnforcements, change));
     await atOnce(groupsGone, WRITES_AT_ONCE, (change) => write(ofGroups, change));
     return isOfToday ? 'done' : OVERTAKEN;
   };
