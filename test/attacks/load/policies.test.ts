@@ -1,0 +1,90 @@
+/**
+ * Twenty tenants who each have as many NetworkPolicies, selectors and blocks as a namespace may have, and one CNF that enforces all of them. The coordinator stays
+ * within the memory of its Deployment, and another namespace is served.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { MAX_SELECTORS } from '#shared/policy/bounds.ts';
+import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { POLICIES_OF_A_NAMESPACE } from '../../../coordinator/policy/policy-shares.ts';
+import type { World } from '../../integration/admission/world.ts';
+import { eventually } from '../../integration/support/eventually.ts';
+import { createLimitedWorld, peakOnceItServes } from '../limited-world.ts';
+import { makeMany } from '../many.ts';
+
+/** As many as the bounds are for; by day a part of them. */
+const NAMESPACES = Number(process.env['SDEWAN_ATTACK_NAMESPACES'] ?? 4);
+const POLICIES = 40;
+const BLOCKS = 950;
+
+const networkPolicies: ResourceType = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  plural: 'networkpolicies',
+  kind: 'NetworkPolicy',
+  schema: objectSchema,
+};
+
+let world: World;
+beforeAll(async () => {
+  world = await createLimitedWorld();
+});
+afterAll(() => world.close());
+
+const policyOf = (namespace: string, name: string) => {
+  const selectors = Array.from({ length: MAX_SELECTORS / POLICIES }, (_, at) => ({
+    podSelector: { matchLabels: { is: `${name}-${at}` } },
+  }));
+  const blocks = Array.from({ length: BLOCKS }, (_, at) => ({
+    ipBlock: { cidr: `2001:db8:${at.toString(16)}:ffff:ffff::/80` },
+  }));
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { namespace, name },
+    spec: { podSelector: {}, ingress: [{ from: [...selectors, ...blocks] }] },
+  };
+};
+
+it(`${NAMESPACES} namespaces at the bounds of policies leave the coordinator its memory, and are carried`, async () => {
+  const edge = await world.createNamespace();
+  const labels = { sdewanPurpose: 'cnf-1' };
+  const annotations = { 'sdewan.akraino.org/policy-networks': 'cluster' };
+  const { stderr } = await world.apply([
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'cnf-1', namespace: edge, labels },
+      spec: {
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels, annotations },
+          spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+        },
+      },
+    },
+  ]);
+  expect(stderr).toBe('');
+  const tenants = await makeMany(NAMESPACES, () => world.createNamespace());
+  const [first = ''] = tenants;
+  expect(POLICIES * JSON.stringify(policyOf(first, 'p').spec).length).toBeGreaterThan(
+    0.9 * POLICIES_OF_A_NAMESPACE,
+  );
+  const all = tenants.flatMap((namespace) =>
+    Array.from({ length: POLICIES }, (_, at) => policyOf(namespace, `p-${at}`)),
+  );
+  await makeMany(all.length, async (at) => {
+    const one = all[at];
+    if (one) await world.client.create(networkPolicies, one);
+  });
+  const { list } = world.client;
+  await eventually(async () => {
+    const { items } = await list(policyEnforcementResource, { namespace: edge, pageSize: 50 });
+    return items.length;
+  }).toBeGreaterThan(0.9 * all.length);
+  const peak = await peakOnceItServes(world);
+  console.log(`${all.length} policies of ${NAMESPACES} namespaces: ${peak.toFixed(0)} MiB at most`);
+  await world.stopCoordinator();
+  await world.startCoordinator();
+  console.log(`at the start of a coordinator: ${(await peakOnceItServes(world)).toFixed(0)} MiB`);
+});
