@@ -4,7 +4,7 @@
  * removes no group before what needs it. Of what is beyond the bounds only whom it isolates is taken. Pure.
  */
 import { revisionOf } from '#shared/compile/revision.ts';
-import { MAX_TAKEN, MAX_TAKEN_OF_NAMESPACE } from '#shared/policy/bounds.ts';
+import { createAllowance, TOO_MUCH } from '#shared/policy/allowance.ts';
 import type { Enforcement } from '#shared/policy/enforcement.ts';
 import {
   isSameList,
@@ -68,7 +68,9 @@ export const wantedTable = (
     const entry = { ...entryOf(object), revision: NO_REVISION };
     return groups.has(object.spec.pods) && !isComplete(entry) ? [entry] : [];
   };
-  const isTaken = createAllowance(groups);
+  const allowance = createAllowance((id) => groups.get(id)?.length ?? 0);
+  const isTaken = (namespace: string, { enforcement }: TableEntry): boolean =>
+    allowance(namespace, linesIn(enforcement), groupIdsIn(enforcement));
   const entries = new Map<string, Entry>();
   const tooMany = new Map<string, Refusal>();
   const inUse = new Set<string>();
@@ -94,10 +96,7 @@ export const wantedTable = (
   return { table, entries, groups: kept, tooMany };
 };
 
-const TOO_MANY: Refusal = {
-  reason: 'TooLarge',
-  message: `with the policies before it this one comes to more lines and addresses than the agent takes, ${MAX_TAKEN_OF_NAMESPACE} of a namespace and ${MAX_TAKEN} in all: it isolates its pods, and lets nothing pass`,
-};
+const TOO_MANY: Refusal = { reason: 'TooLarge', message: TOO_MUCH };
 const NOBODY: readonly string[] = [];
 
 const byAge = (
@@ -107,24 +106,6 @@ const byAge = (
   one.creationTimestamp === other.creationTimestamp
     ? Number(one.uid > other.uid) - 0.5
     : Number(one.creationTimestamp > other.creationTimestamp) - 0.5;
-
-/** Whether there is room for all of an entry, which is then taken. A group counts once. */
-const createAllowance = (groups: ReadonlyMap<string, readonly string[]>) => {
-  const counted = new Set<string>();
-  const taken = new Map<string, number>();
-  let all = 0;
-  return (namespace: string, { enforcement }: TableEntry): boolean => {
-    const ids = new Set(groupIdsIn(enforcement)).difference(counted);
-    let weight = linesIn(enforcement);
-    for (const id of ids) weight += groups.get(id)?.length ?? 0;
-    const ofNamespace = (taken.get(namespace) ?? 0) + weight;
-    if (ofNamespace > MAX_TAKEN_OF_NAMESPACE || all + weight > MAX_TAKEN) return false;
-    for (const id of ids) counted.add(id);
-    taken.set(namespace, ofNamespace);
-    all += weight;
-    return true;
-  };
-};
 
 const linesIn = oncePerObject(({ ingress = [], egress = [] }: Enforcement): number =>
   [...ingress, ...egress]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_GROUP_MEMBERS, MAX_SELECTORS } from '#shared/policy/bounds.ts';
+import { MAX_GROUP_MEMBERS, MAX_SELECTORS, MAX_TAKEN_OF_NAMESPACE } from '#shared/policy/bounds.ts';
 import { type PolicyPod } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
@@ -86,6 +86,25 @@ const brought = (wanted: AskedPolicies, before = NOBODY): Present =>
   after(before, changesFor(PLACE, wanted, before));
 const membersIn = ({ groups }: Present): string[][] =>
   groups.map(({ spec }) => spec.members).sort((a, b) => a.join().localeCompare(b.join()));
+
+it('policies with more lines than agents take isolate their pods, and those of another namespace are carried', () => {
+  const blocks = Array.from({ length: 1_000 }, (_, at) => ({
+    ipBlock: { cidr: `10.${at >> 8}.${at & 255}.0/24`, except: [] },
+  }));
+  const greedy = Array.from({ length: 40 }, (_, at): Policy => {
+    const made = policy(`greedy-${at}`);
+    return { ...made, namespace: 'greedy', spec: { ...made.spec, ingress: [{ from: blocks }] } };
+  });
+  const { enforcements } = asked([...greedy, policy('web')]);
+  expect(enforcements.get('web')?.refused).toBeUndefined();
+  const lines = [...enforcements.values()].reduce((sum, { lines: { length } }) => sum + length, 0);
+  expect(lines).toBe(MAX_TAKEN_OF_NAMESPACE + 1);
+  expect(enforcements.get('greedy-39')).toMatchObject({
+    isolates: ['ingress'],
+    lines: [],
+    refused: { reason: 'TooLarge', message: expect.stringContaining('30000 of a namespace') },
+  });
+});
 
 describe('a namespace with more selectors than are carried', () => {
   const withPeers = (name: string, from: number, peers: number, app = 'server'): Policy => ({

@@ -1,4 +1,5 @@
 /** What one CNF is to enforce: the policies that hold there, the groups that they are about, and which of them cannot be carried. Pure. */
+import { createAllowance, TOO_MUCH } from '#shared/policy/allowance.ts';
 import { MAX_GROUP_MEMBERS, MAX_SELECTORS, tooLargeText } from '#shared/policy/bounds.ts';
 import { compilePolicy, type Enforcement } from '#shared/policy/enforcement.ts';
 import type { Group } from '#shared/policy/groups.ts';
@@ -6,6 +7,8 @@ import type { Policy } from '#shared/policy/network-policy.ts';
 import { CLUSTER_SCOPE, placeName, type Scope } from '#shared/policy/networks.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcementSpec, Refusal } from '#shared/resources/policy-enforcement.ts';
+import { inTurns } from '#shared/runtime/in-turns.ts';
+import { groupsOf } from './objects.ts';
 import { scopeOf, type Gateway } from './places.ts';
 import type { AnyPolicy } from './watched.ts';
 
@@ -148,23 +151,38 @@ export const askedOf = (
   const enforcements = new Map<string, PolicyEnforcementSpec>();
   const groups = new Map<string, readonly string[]>();
   const refused = new Map<string, PolicyEnforcementSpec>();
-  for (const [uid, one] of compiled) {
+  const sizeOf = (id: string): number => membersOf(id).length;
+  const isTaken = createAllowance(sizeOf);
+  const follow = (ids: readonly string[]): void => {
+    for (const id of ids) groups.set(id, membersOf(id));
+  };
+  for (const [uid, one] of inTurns([...compiled], ([, { spec }]) => spec.policy.namespace)) {
     if ('refused' in one) {
       refused.set(uid, one.spec);
       continue;
     }
-    let has = 0;
-    for (const id of one.groups.keys()) {
-      const members = groups.get(id) ?? membersOf(id);
-      groups.set(id, members);
-      has = Math.max(has, members.length);
+    const ids = [...one.groups.keys()];
+    const has = Math.max(0, ...ids.map(sizeOf));
+    if (has > MAX_GROUP_MEMBERS) {
+      refused.set(uid, withoutLines(one.spec, has));
+      follow(ids.filter((id) => sizeOf(id) <= MAX_GROUP_MEMBERS));
+      continue;
     }
-    if (has > MAX_GROUP_MEMBERS) refused.set(uid, withoutLines(one.spec, has));
-    else enforcements.set(uid, one.spec);
+    const { exceptions, lines, policy } = one.spec;
+    const isWhole = isTaken(policy.namespace, lines.length + exceptions.length, ids);
+    const spec = isWhole ? one.spec : isolatingAlone(one.spec);
+    enforcements.set(uid, spec);
+    follow(groupsOf(spec));
   }
-  for (const [id, { length }] of groups) if (length > MAX_GROUP_MEMBERS) groups.delete(id);
   return { enforcements, groups, refused };
 };
+
+const isolatingAlone = (spec: PolicyEnforcementSpec): PolicyEnforcementSpec => ({
+  ...spec,
+  lines: [],
+  exceptions: [],
+  refused: { generation: spec.policy.generation, reason: 'TooLarge', message: TOO_MUCH },
+});
 
 const withoutLines = (spec: PolicyEnforcementSpec, has: number): PolicyEnforcementSpec => ({
   ...spec,

@@ -9,7 +9,7 @@ export const MAX_SELECTORS = 500;
 /** Of one AddressGroup, so that a change of one pod writes little. */
 export const MAX_SLICE_MEMBERS = 250;
 
-/** Lines of policies, and members of their groups, that one agent takes: of all namespaces, and of one. */
+/** Lines of policies, and members of their groups, that one agent is given, and takes: of all namespaces, and of one. */
 export const MAX_TAKEN = 60_000;
 export const MAX_TAKEN_OF_NAMESPACE = 30_000;
 
