@@ -78,6 +78,15 @@ describe('what a change ends', () => {
     ],
     ['a remote whose proposal changes', [proposal('ike', 'aes256'), ...hub], ['hub']],
     [
+      'nothing of a remote that has the same algorithms by another name',
+      [
+        proposal('same'),
+        remote('hub', ['one', 'two'], { crypto_proposal: ['same'] }),
+        ...hub.slice(1),
+      ],
+      [],
+    ],
+    [
       'connections whose proposal changes, but those of an administrator',
       [proposal('esp', 'aes256'), ...hub],
       ['hub/one', 'hub/two'],

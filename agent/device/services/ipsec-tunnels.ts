@@ -26,9 +26,24 @@ const OF_NO_TUNNEL: ReadonlySet<string> = new Set([
   'sdewan_made',
 ]);
 
-const ofTunnel = ({ options, ...section }: UciSection): UciSection => ({
+/**
+ * A proposal counts by what is in it: charon takes no notice of its name, and would not start again
+ * what is ended for another one.
+ */
+const ofTunnel = (
+  { options, ...section }: UciSection,
+  all: ReadonlyMap<string, UciSection>,
+): UciSection => ({
   ...section,
-  options: Object.fromEntries(Object.entries(options).filter(([name]) => !OF_NO_TUNNEL.has(name))),
+  options: {
+    ...Object.fromEntries(Object.entries(options).filter(([name]) => !OF_NO_TUNNEL.has(name))),
+    crypto_proposal: listOf(options.crypto_proposal).map((name) => {
+      const { sdewan_made: _stamp, ...proposal } = all.get(name)?.options ?? {};
+      return JSON.stringify(
+        Object.entries(proposal).sort(([one], [other]) => (one < other ? -1 : 1)),
+      );
+    }),
+  },
 });
 
 /** What the delta takes away or changes, as charon calls it: `remote`, or `remote/connection`. */
@@ -37,20 +52,18 @@ export const endingBy = (
   before: readonly UciSection[],
 ): readonly string[] => {
   if (delta === undefined) return [];
+  const earlier = new Map(before.map((section) => [section.name, section]));
   const next = [...delta.set.map(({ after }) => after), ...delta.append];
-  const after = new Map(next.map((section) => [section.name, ofTunnel(section)]));
+  const now = new Map([...earlier, ...next.map((section) => [section.name, section] as const)]);
+  for (const name of delta.remove) if (next.every((one) => one.name !== name)) now.delete(name);
   const touched = new Set([...delta.remove, ...delta.set.map((one) => one.before.name)]);
-  const isOther = (section: UciSection): boolean => {
-    const now = after.get(section.name);
-    return now === undefined || !sectionsEqual(ofTunnel(section), now);
-  };
-  const other = new Set(
-    before.filter((one) => touched.has(one.name) && isOther(one)).map(({ name }) => name),
-  );
   // A proposal of ours may have users that are an administrator's, whose sections bear no stamp.
-  const isEnding = ({ name, options: { sdewan_made, crypto_proposal } }: UciSection): boolean =>
-    other.has(name) ||
-    (sdewan_made !== undefined && listOf(crypto_proposal).some((one) => other.has(one)));
+  const isEnding = (section: UciSection): boolean => {
+    const { name, options } = section;
+    if (!touched.has(name) && options['sdewan_made'] === undefined) return false;
+    const after = now.get(name);
+    return after === undefined || !sectionsEqual(ofTunnel(section, earlier), ofTunnel(after, now));
+  };
   const ending = new Set(before.filter(isEnding).map(({ name }) => name));
   return tunnelsIn(before).filter((name) => ending.has(name.slice(name.lastIndexOf('/') + 1)));
 };
