@@ -136,12 +136,16 @@ it('compiles ten times the rules in a time that grows with them', () => {
       target: 'DROP',
     }),
   );
-  const cost = (rules: readonly RuleObject[]): number => {
-    const before = process.cpuUsage();
-    const { desired } = compile(inputOf(rules));
-    expect(desired.get('firewall')).toHaveLength(rules.length);
-    return process.cpuUsage(before).user;
-  };
-  // The first are compiled with code that is not warm, and a millisecond cannot be measured well.
+  /** Of this thread alone, and the least of three: what else the process and the machine do only adds. */
+  const cost = (rules: readonly RuleObject[]): number =>
+    Math.min(
+      ...Array.from({ length: 3 }, () => {
+        const before = process.threadCpuUsage();
+        const { desired } = compile(inputOf(rules));
+        expect(desired.get('firewall')).toHaveLength(rules.length);
+        return process.threadCpuUsage(before).user;
+      }),
+    );
+  // A millisecond cannot be measured well.
   expect(cost(many)).toBeLessThan(40 * Math.max(cost(many.slice(0, 500)), 1_000));
 });
