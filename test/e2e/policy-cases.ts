@@ -1111,6 +1111,14 @@ const policyNetworks = ({ closed }: Places): Case[] => {
         template: template(asking),
       },
     });
+  const revision = (asking: object): Attempt =>
+    create({
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: { name: 'asks', namespace: closed },
+      revision: 9,
+      data: { spec: { template: template(asking) } },
+    });
   const { spec } = template(annotations);
   const jobTemplate = {
     spec: { template: { ...template(annotations), spec: { ...spec, restartPolicy: 'Never' } } },
@@ -1152,6 +1160,8 @@ const policyNetworks = ({ closed }: Places): Case[] => {
           metadata: { name: 'asks', namespace: closed },
           spec: { schedule: '* * * * *', jobTemplate },
         }),
+        'create a ControllerRevision, of which a StatefulSet makes pods that do':
+          revision(annotations),
         'create a pod that does': pod(annotations),
         'have a Deployment that is there do so': patch(['deployment', 'cnf', '-n', closed], asked),
         'have a CNFDeployment do so': patch(['cnfdeployment', ROLLED, '-n', closed], asked),
@@ -1166,6 +1176,7 @@ const policyNetworks = ({ closed }: Places): Case[] => {
       },
       allowed: {
         'create a Deployment that does not': workload('Deployment', {}),
+        'create a ControllerRevision that does not': revision({}),
         'create a pod that does not': pod({}),
       },
     },

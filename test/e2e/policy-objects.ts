@@ -178,6 +178,7 @@ export const tenantsRights = (namespace: string): object[] => [
           'pods',
           'pods/status',
           'pods/binding',
+          'controllerrevisions',
           'replicationcontrollers',
           'deployments',
           'replicasets',
