@@ -149,7 +149,7 @@ describe('the installed policies', async () => {
     const { said } = await attempt('operator', one);
     // That a name is taken is said after the policies were asked, and what is tried only warns of buckets, and of names of finalizers such as ICN's.
     expect(said).toMatch(
-      /^$|^299 .* (?:of bucket type|a domain-qualified finalizer)|already exists/,
+      /^$|^299 .* (?:of bucket type|a domain-qualified finalizer|no packet comes to it)|already exists/,
     );
   });
 
