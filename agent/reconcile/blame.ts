@@ -1,6 +1,6 @@
 /** From what OpenWRT refused to the rules that are to blame. One bad rule harms only itself. */
 import type { Verdict } from '#shared/compile/types.ts';
-import { OpenwrtBlockedError, type ApplyResult, type KernelLook } from '../device/driver.ts';
+import { OpenwrtPackageRefusedError, type ApplyResult, type KernelLook } from '../device/driver.ts';
 import type { LastGoodStore } from './last-good.ts';
 import type { Plan } from './plan.ts';
 import type { Refusals } from './refusals.ts';
@@ -10,7 +10,7 @@ import { warningFor, type Standing } from './standing.ts';
 export type BlameDeps = { refusals: Refusals; lastGood: LastGoodStore };
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
 
-/** Refuses the rules whose sections OpenWRT named, or brings the search for them one step on. @throws OpenwrtBlockedError when no rule can be to blame */
+/** Refuses the rules whose sections OpenWRT named, or brings the search for them one step on. @throws OpenwrtPackageRefusedError when no rule can be to blame */
 export const blame = async (
   { refusals, lastGood }: BlameDeps,
   { search, plan }: { search: Search; plan: Plan },
@@ -92,7 +92,7 @@ const suspectsIn = ({ verdicts, deltas, desired }: Plan, rejected: Rejected): re
   const names = changed.size > 0 ? inOrder.filter((name) => changed.has(name)) : inOrder;
   const suspects = names.map((name) => owners.get(name)).filter((uid) => uid !== undefined);
   if (suspects.length === 0) {
-    throw new OpenwrtBlockedError(`change ${rejected.package}`, rejected.message);
+    throw new OpenwrtPackageRefusedError(rejected.package, rejected.message);
   }
   return [...new Set(suspects)];
 };

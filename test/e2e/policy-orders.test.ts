@@ -30,14 +30,16 @@ describe('policies at CNFs', async () => {
     ['pods', 'CNF', 'policy'],
     ['CNF', 'policy', 'pods'],
   ];
-  it.each(ORDERS)('%s, then %s, then %s', async (...order) => {
+  it.each(ORDERS.map((order, at) => ({ order, at })))('$order', async ({ order, at }) => {
+    // An address that pods of two namespaces have lets nothing pass.
+    const [server, client] = [`10.99.3.${10 * at + 1}`, `10.99.3.${10 * at + 2}`];
     const namespace = await cluster.createNamespace('policy-orders');
     const world = policiesIn(cluster, namespace);
     const steps: Record<Step, () => Promise<unknown>> = {
       policy: () => apply(cluster, namespace, policy('web')),
       pods: async () => {
-        await world.pod('server', '10.99.3.1', { role: 'server' });
-        await world.pod('client', '10.99.3.2', { role: 'client' });
+        await world.pod('server', server, { role: 'server' });
+        await world.pod('client', client, { role: 'client' });
       },
       CNF: () =>
         createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1, annotations: ANNOTATIONS }),
@@ -46,21 +48,21 @@ describe('policies at CNFs', async () => {
     await eventually('it is enforced', () => world.isEnforced('web'));
     const [cnf] = await observePods(cluster, namespace, PURPOSE);
     const table = await world.tableOf(cnf?.name ?? '');
-    for (const part of [world.chainOf('web'), '{ 10.99.3.1 }', '{ 10.99.3.2 }'])
+    for (const part of [world.chainOf('web'), `{ ${server} }`, `{ ${client} }`])
       expect(table).toContain(part);
   });
 
-  describe.each<[string, Partial<Cnf>, string]>([
-    ['a login without the right', { login: 'staged' }, 'on OpenWRT'],
-    ['firewall3', { firewall: 'fw3' }, 'iptables'],
-    ["ICN's REST", { driver: 'icn' }, 'no nft'],
-  ])('a CNF with %s', (_, of, words) => {
+  describe.each<[string, Partial<Cnf>, string, string]>([
+    ['a login without the right', { login: 'staged' }, 'on OpenWRT', '10.99.4.1'],
+    ['firewall3', { firewall: 'fw3' }, 'iptables', '10.99.4.2'],
+    ["ICN's REST", { driver: 'icn' }, 'no nft', '10.99.4.3'],
+  ])('a CNF with %s', (_, of, words, address) => {
     let namespace = '';
     let world: ReturnType<typeof policiesIn>;
     beforeAll(async () => {
       namespace = await cluster.createNamespace('policy-unsupported');
       world = policiesIn(cluster, namespace);
-      await world.pod('server', '10.99.4.1', { role: 'server' });
+      await world.pod('server', address, { role: 'server' });
       const cnf = { namespace, purpose: PURPOSE, replicas: 1, annotations: ANNOTATIONS };
       await createCnf(cluster, { ...cnf, ...of });
       await apply(cluster, namespace, policy('web'), zone('lan1', 'ovn-net1'));

@@ -14,8 +14,12 @@ import { allSamples, samplesOf } from '../../samples/all.ts';
 const OF_RULES = ['references', 'networks', 'devices', 'secrets'] as const;
 const OF_RENDERINGS = ['lacks', 'leftOut', 'render', 'shared', 'files'] as const;
 const OF_SECTIONS = ['nameOf', 'identities'] as const;
+/** It reads all sections of a package together. */
+const OF_PACKAGES = ['clashes'] as const;
 const NOT_HERE = new Set([
   'claims',
+  'shares',
+  'nameCautions',
   'cautions',
   'pods',
   'specRules',
@@ -30,7 +34,13 @@ const onDevice = kinds.filter(({ uci }) => uci !== undefined);
 
 it('the list of functions is complete', () => {
   const all = onDevice.flatMap((kind) => [...functionsOf(kind), ...functionsOf(kind.uci ?? {})]);
-  const listed = new Set<string>([...OF_RULES, ...OF_RENDERINGS, ...OF_SECTIONS, ...NOT_HERE]);
+  const listed = new Set<string>([
+    ...OF_RULES,
+    ...OF_RENDERINGS,
+    ...OF_SECTIONS,
+    ...OF_PACKAGES,
+    ...NOT_HERE,
+  ]);
   expect([...new Set(all)].filter((name) => !listed.has(name))).toEqual([]);
 });
 

@@ -101,8 +101,7 @@ const moveWebhook = (
   { patienceSeconds, ...installation }: Installation,
 ): object => ({
   ...webhook,
-  ...(webhook.failurePolicy === 'Ignore' &&
-    patienceSeconds !== undefined && { timeoutSeconds: patienceSeconds }),
+  ...(patienceSeconds !== undefined && { timeoutSeconds: patienceSeconds }),
   clientConfig: { url: installation.url },
   namespaceSelector: {
     matchExpressions: [

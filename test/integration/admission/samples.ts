@@ -29,11 +29,16 @@ export const sampleOf = (kind: KindDefinition): Spec => {
 
 let made = 1;
 
-/** Of a kind of which only one rule of a CNF can have the same, such as an address: with what no other made by this has. */
+/** Of a kind of which only one rule of a CNF can have the same, such as an address or a connection: with what no other made by this has. */
 export const withOwnClaims = (kind: KindDefinition, spec: Spec): Spec => {
-  if (kind.claims === undefined) return spec;
   made += 1;
-  return { ...spec, virtualRouterId: made, addresses: [`192.168.${made}.1/24`] };
+  if (kind.claims !== undefined)
+    return { ...spec, virtualRouterId: made, addresses: [`192.168.${made}.1/24`] };
+  if (!Array.isArray(spec['connections'])) return spec;
+  return {
+    ...spec,
+    connections: spec['connections'].map((each) => ({ ...each, name: `${each.name}_${made}` })),
+  };
 };
 
 /** The same with a control character in its first text that the kind's schema then refuses, and the name of that field. */

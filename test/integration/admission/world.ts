@@ -60,10 +60,10 @@ export type World = {
   close: () => Promise<void>;
 };
 
-/** A webhook that fails open is not asked any more, without a word, when the machine of the tests is slower than its second or two. */
+/** Where the machine of the tests is slower than its second or two, a webhook that fails open is not asked, without a word, and one that fails closed refuses. */
 const PATIENCE_SECONDS = 10;
 
-/** `group`: in which the coordinator runs. `patienceSeconds`: of webhooks that fail open; undefined: as in the manifests. */
+/** `group`: in which the coordinator runs. `patienceSeconds`: of webhooks; undefined: as in the manifests. */
 export const createWorld = async (
   env: Record<string, string> = {},
   group?: ControlGroup,
