@@ -31,13 +31,14 @@ let made = 1;
 
 /** Of a kind of which only one rule of a CNF can have the same, such as an address or a connection: with what no other made by this has. */
 export const withOwnClaims = (kind: KindDefinition, spec: Spec): Spec => {
+  if (kind.claims === undefined) return spec;
   made += 1;
-  if (kind.claims !== undefined)
+  const { connections } = spec;
+  if (!Array.isArray(connections))
     return { ...spec, virtualRouterId: made, addresses: [`192.168.${made}.1/24`] };
-  if (!Array.isArray(spec['connections'])) return spec;
   return {
     ...spec,
-    connections: spec['connections'].map((each) => ({ ...each, name: `${each.name}_${made}` })),
+    connections: connections.map((each) => ({ ...each, name: `${each.name}_${made}` })),
   };
 };
 
