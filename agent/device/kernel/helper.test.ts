@@ -164,7 +164,13 @@ describe('the end of tunnels', () => {
     ]);
   });
 
-  it.each(['ike *\n', 'ike\n', 'all 3\n', 'child 3;id\n', ''])(
+  it('is before the start of what has only another name', () => {
+    expect(asked('start hub new_1\n', 'none')).toEqual([
+      '--initiate --ike hub --child new_1 --timeout 1',
+    ]);
+  });
+
+  it.each(['ike *\n', 'ike\n', 'all 3\n', 'child 3;id\n', 'start hub a;b\n', 'start a b c\n', ''])(
     'is of nothing else: %j',
     (lines) => {
       expect(asked(lines, 'none')).toEqual([]);

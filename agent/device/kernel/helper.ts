@@ -312,6 +312,13 @@ end-tunnels)
 		} >/dev/null &
 	done <"\${FOUND%/*}/tunnels"
 	wait
+	# charon goes on by itself after a second.
+	while read -r kind remote connection; do
+		case $kind in start) ;; *) continue ;; esac
+		case $remote$connection in '' | *[!A-Za-z0-9_]*) continue ;; esac
+		swanctl --initiate --ike "$remote" --child "$connection" --timeout 1 >/dev/null &
+	done <"\${FOUND%/*}/tunnels"
+	wait
 	;;
 tunnel-log)
 	logread | grep -E '[0-9]\\[(IKE|CFG|NET)\\] ' | tail -n 300

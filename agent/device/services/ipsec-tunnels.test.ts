@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { associationsIn, endingBy } from './ipsec-tunnels.ts';
+import { associationsIn, endingBy, startingIn } from './ipsec-tunnels.ts';
 
 const remote = (name: string, child: string[], options: UciSection['options'] = {}): UciSection =>
   namedSection('remote', name, {
@@ -109,6 +109,20 @@ describe('what a change ends', () => {
   it('is nothing where the package does not change', () => {
     expect(endingBy(undefined, before)).toEqual([]);
   });
+});
+
+it('what is started has mode start, and a name or a remote that there was not before', () => {
+  const starts = { startaction: 'start' };
+  const after = [
+    remote('hub', ['same', 'new', 'waiting']),
+    remote('other', ['moved']),
+    tunnel('same', starts),
+    tunnel('new', starts),
+    tunnel('waiting'),
+    tunnel('moved', starts),
+  ];
+  const before = new Set(['hub', 'hub/same', 'hub/old', 'gone', 'gone/moved']);
+  expect(startingIn(after, before)).toEqual(['hub/new', 'other/moved']);
 });
 
 it('what charon has is read with the remote that each connection belongs to', () => {

@@ -65,8 +65,25 @@ export const endingBy = (
     return after === undefined || !sectionsEqual(ofTunnel(section, earlier), ofTunnel(after, now));
   };
   const ending = new Set(before.filter(isEnding).map(({ name }) => name));
-  return tunnelsIn(before).filter((name) => ending.has(name.slice(name.lastIndexOf('/') + 1)));
+  return tunnelsIn(before).filter((name) => ending.has(sectionOf(name)));
 };
+
+/**
+ * Connections of mode start by names that are not among these. charon compares without names: it
+ * does not start one that only has another name, nor those of a remote that only has another name
+ * while the old one is up (seen with charon 5.9.8). Where it has started one, it takes no second.
+ */
+export const startingIn = (
+  after: readonly UciSection[],
+  before: ReadonlySet<string>,
+): readonly string[] => {
+  const starting = new Set(
+    after.filter(({ options }) => options['startaction'] === 'start').map(({ name }) => name),
+  );
+  return tunnelsIn(after).filter((name) => !before.has(name) && starting.has(sectionOf(name)));
+};
+
+const sectionOf = (tunnel: string): string => tunnel.slice(tunnel.lastIndexOf('/') + 1);
 
 const tunnelsIn = (sections: readonly UciSection[]): readonly string[] =>
   sections
@@ -93,17 +110,22 @@ export const associationsIn = (stdout: string): readonly Association[] => {
   });
 };
 
-/** What is to end: all of these names that there was before the change. */
-export type Ending = { names: ReadonlySet<string>; ids: ReadonlySet<string> };
+/** What is to end: all of these names that there was before the change. `before`: all names then. */
+export type Ending = {
+  names: ReadonlySet<string>;
+  ids: ReadonlySet<string>;
+  before: ReadonlySet<string>;
+};
 
 /** Undefined: charon does not say. @throws OpenwrtError */
 export const endingOf = async (
   session: UbusSession,
   names: ReadonlySet<string>,
+  before: readonly UciSection[],
   signal: AbortSignal,
 ): Promise<Ending | undefined> => {
   const up = await associationsOf(session, names, signal);
-  return up && { names, ids: new Set(up.map(lineOf)) };
+  return up && { names, ids: new Set(up.map(lineOf)), before: new Set(tunnelsIn(before)) };
 };
 
 /**
@@ -113,7 +135,7 @@ export const endingOf = async (
  */
 export const endTunnels = async (
   session: UbusSession,
-  { names, ids }: Ending,
+  { names, ids, before }: Ending,
   after: readonly UciSection[],
   signal: AbortSignal,
 ): Promise<boolean> => {
@@ -123,9 +145,12 @@ export const endTunnels = async (
       (one) => ids.has(lineOf(one)) || !there.has(one.name),
     );
   const ending = await left();
-  if (ending === undefined || ending.length === 0) return ending !== undefined;
-  const lines = ending.map((one) => `${lineOf(one)}\n`).join('');
-  await runVerbOn(session, { [TUNNELS_FILE]: lines }, 'end-tunnels', signal);
+  if (ending === undefined) return false;
+  const starting = names.size === 0 ? [] : startingIn(after, before);
+  const lines = [...ending.map(lineOf), ...starting.map((one) => `start ${one.replace('/', ' ')}`)];
+  if (lines.length === 0) return true;
+  const text = lines.map((line) => `${line}\n`).join('');
+  await runVerbOn(session, { [TUNNELS_FILE]: text }, 'end-tunnels', signal);
   const stuck = await left();
   if (stuck === undefined || stuck.length === 0) return stuck !== undefined;
   const still = stuck.map(({ name }) => name).join(', ');

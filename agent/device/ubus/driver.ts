@@ -150,8 +150,9 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
     const delta = deltas.find((one) => one.package === 'ipsec');
     if (delta === undefined || kernel.whyUnread() !== undefined) return undefined;
     if (capabilities.ipsec.dialect !== 'swanctl') return undefined;
-    const names = new Set([...ending, ...endingBy(delta, contents('ipsec'))]);
-    return endingOf(session, names, signal);
+    const before = contents('ipsec');
+    const names = new Set([...ending, ...endingBy(delta, before)]);
+    return endingOf(session, names, before, signal);
   };
   /** So that what is reported of tunnels changes once a minute by words. @throws OpenwrtError */
   const listen = async (session: UbusSession, signal: AbortSignal): Promise<void> => {
