@@ -115,7 +115,7 @@ export default defineConfig({
       // On one device, or on its recordings: `npm run suite device`.
       inOneRow(
         project('device', [
-          'test/contract/conformance/{driver,kernel,packets,ipsec,walk,any-configuration,amendments,takeover,lock-out,lost-ledger,mwan3*,policies,space}.test.ts',
+          'test/contract/conformance/{driver,kernel,packets,ipsec*,walk,any-configuration,amendments,takeover,lock-out,lost-ledger,mwan3*,policies,space}.test.ts',
           'test/attacks/agent-login.test.ts',
         ]),
       ),

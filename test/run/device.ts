@@ -7,6 +7,7 @@
  *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked to it: IPsec between the two, and with --peer what cuts the agent off; nothing else
  *   --product          the whole product on the process kubelet, with devices of SDEWAN_OPENWRT_ROOTFS as the CNF's image; needs no --url
  *   --walk N           N random changes, then N configurations of an administrator, and nothing else
+ *   --histories N      with a second device: N random histories of IPsec, and nothing else
  *   --icn              by ICN's REST, as root
  *   --user, --password-file   one login; absent: those of test/openwrt-device, with a second device or --walk the agent's own
  *   --update           what is found becomes the recording, and docs/compatibility.md
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     'other-inside': { type: 'string' },
     product: { type: 'boolean', default: false },
     walk: { type: 'string' },
+    histories: { type: 'string' },
     icn: { type: 'boolean', default: false },
     user: { type: 'string' },
     'password-file': { type: 'string' },
@@ -69,6 +71,7 @@ const ATTACKS = 'test/attacks/agent-login.test.ts';
 /** What can be seen with what is given. */
 const files = (): string[] => {
   const cut = inside === undefined || peer === undefined ? [] : [LOCK_OUT];
+  if (values.histories !== undefined) return [`${FOLDER}/ipsec-histories.test.ts`];
   if (values['other-url'] !== undefined) return [...(mayHoldCertificates ? [TUNNELS] : []), ...cut];
   if (values.walk !== undefined)
     return [`${FOLDER}/walk.test.ts`, `${FOLDER}/any-configuration.test.ts`];
@@ -108,6 +111,7 @@ const stagesOn = (url: string): Project[] =>
       ...(values['other-url'] !== undefined && { OPENWRT_OTHER_URL: values['other-url'] }),
       ...(values['other-inside'] !== undefined && { OPENWRT_OTHER_INSIDE: values['other-inside'] }),
       ...(values.walk !== undefined && { OPENWRT_WALK: values.walk }),
+      ...(values.histories !== undefined && { OPENWRT_HISTORIES: values.histories }),
       ...(values.update && { UPDATE: '1' }),
     },
   }));

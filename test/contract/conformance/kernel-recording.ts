@@ -31,6 +31,8 @@ const recording = z.strictObject({
   /** The same for packets through IPsec, by authentication. */
   tunnels: packets.optional(),
   walk: walk.optional(),
+  /** Random histories of IPsec after each step of which charon had what the rules say. */
+  histories: z.int().optional(),
 });
 export type KernelRecording = {
   meta: { date: string; versions: Record<string, string> };
@@ -38,6 +40,7 @@ export type KernelRecording = {
   packets?: z.infer<typeof packets> | undefined;
   tunnels?: z.infer<typeof packets> | undefined;
   walk?: z.infer<typeof walk> | undefined;
+  histories?: number | undefined;
 };
 
 const fileOf = (name: Path): string =>

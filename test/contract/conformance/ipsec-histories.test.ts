@@ -1,0 +1,344 @@
+/**
+ * Random histories of IPsec rules, on two devices with a wire between them (ipsec.test.ts): after
+ * each step charon has the connections, keys and tunnels that the rules say, nothing else of ours is
+ * up, and a tunnel that an administrator has made by hand is the same one. `--histories N` says how
+ * many; without a device what was recorded of a run is judged.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { cr, deleted } from '../agent/support/pass.ts';
+import { namedDevice, otherDevice, type NamedDevice } from './named-device.ts';
+import { onDevice, type Stage } from './stage.ts';
+import { readKernelRecording, writeKernelRecording } from './kernel-recording.ts';
+import { FOR_TUNNELS } from './tunnels.ts';
+
+const HISTORIES = Number(process.env['OPENWRT_HISTORIES'] ?? 0);
+const STEPS = 15;
+
+const MODES = ['add', 'route', 'start'] as const;
+const ALGORITHMS = [
+  { encryption_algorithm: 'aes256', hash_algorithm: 'sha256', dh_group: 'modp2048' },
+  { encryption_algorithm: 'aes128', hash_algorithm: 'sha256', dh_group: 'modp2048' },
+  { encryption_algorithm: 'aes192', hash_algorithm: 'sha384', dh_group: 'modp2048' },
+];
+/** In the words of `swanctl --list-sas`. */
+const CIPHERS = ['AES_CBC-256', 'AES_CBC-128', 'AES_CBC-192'];
+
+type Connection = { name: string; mode: (typeof MODES)[number]; subnet: number };
+/** `slot`: which of the other side's remotes it is for. */
+type Remote = {
+  slot: number;
+  kind: 'IpsecSite' | 'IpsecHost';
+  name: string;
+  proposal: string;
+  key: string;
+  connections: readonly Connection[];
+};
+type World = { remotes: readonly Remote[]; proposals: ReadonlyMap<string, number> };
+type Roll = (below: number) => number;
+
+const rollOf = (seed: number): Roll => {
+  let state = seed * 7_919;
+  return (below) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+    return (state >> 8) % below;
+  };
+};
+
+const keyOf = (slot: number): string => `key-of-${slot}`;
+/** Where the key is another one, this side may have given up, which charon does not take up again. */
+const isRight = ({ slot, key }: Remote): boolean => key === keyOf(slot);
+const keyBetween = (slot: number, local_identifier: string, remote_identifier: string) => ({
+  pre_shared_key: keyOf(slot),
+  local_identifier,
+  remote_identifier,
+});
+
+const remoteRule = ({ slot, kind, name, proposal, key, connections }: Remote): RuleObject =>
+  cr(kind, name, {
+    remote: '10.255.0.2',
+    authentication_method: 'psk',
+    ...keyBetween(slot, `slot${slot}`, 'hub'),
+    pre_shared_key: key,
+    crypto_proposal: [proposal],
+    connections: connections.map(({ name: connection, mode, subnet }) => ({
+      name: connection,
+      conn_type: 'tunnel',
+      mode,
+      ...(kind === 'IpsecSite' && { local_subnet: `10.1.${subnet}.0/24` }),
+      remote_subnet: `10.2.${subnet}.0/24`,
+      crypto_proposal: [proposal],
+    })),
+  });
+const proposalRule = (name: string, at: number): RuleObject =>
+  cr('IpsecProposal', name, ALGORITHMS[at] ?? {});
+const rulesOf = ({ remotes, proposals }: World): RuleObject[] => [
+  ...[...proposals].map(([name, at]) => proposalRule(name, at)),
+  ...remotes.map(remoteRule),
+];
+
+const TAKEN = ALGORITHMS.map((_, at) => `taken${at}`);
+/** Waits for whatever the first device asks for. */
+const waiting = (name: string, given: object, networks: readonly string[]): RuleObject =>
+  cr('IpsecSite', name, {
+    remote: '10.255.0.1',
+    authentication_method: 'psk',
+    ...given,
+    crypto_proposal: TAKEN,
+    connections: networks.map((remote_subnet, at) => ({
+      name: `${name}_${at}`,
+      conn_type: 'tunnel',
+      mode: 'add',
+      local_subnet: '10.2.0.0/16',
+      remote_subnet,
+      crypto_proposal: TAKEN,
+    })),
+  });
+const OTHER_SIDE: readonly RuleObject[] = [
+  ...TAKEN.map(proposalRule),
+  waiting('administrators', { pre_shared_key: 'of-the-administrator' }, ['10.1.0.0/16']),
+  ...[0, 1, 2].map((slot) =>
+    waiting(`slot${slot}`, keyBetween(slot, 'hub', `slot${slot}`), [
+      '10.1.0.0/16',
+      '10.255.0.1/32',
+    ]),
+  ),
+];
+
+/** In strongSwan's own file, with a child of a name that rules may give theirs. */
+const THEIRS = `connections { theirs { remote_addrs = 10.255.0.2
+ proposals = aes256-sha256-modp2048
+ local { auth = psk }
+ remote { auth = psk }
+ children { c0 { local_ts = 10.1.21.0/24
+ remote_ts = 10.2.21.0/24
+ esp_proposals = aes256-sha256-modp2048 } } } }
+secrets { ike-theirs { secret = of-the-administrator } }
+`;
+const FILE = '/etc/swanctl/swanctl.conf';
+const initiate = (remote: string, child: string): string =>
+  `swanctl --initiate --ike ${remote} --child ${child} --timeout 8\ntrue\n`;
+const BRING_THEIRS_UP = `swanctl --load-all --noprompt; ${initiate('theirs', 'c0')}`;
+/** A charon that does ESP itself takes no network in which the device has no address. */
+const addresses = (verb: 'add' | 'del', side: 1 | 2): string =>
+  `for n in $(seq 1 21); do ip addr ${verb} 10.${side}.$n.1/32 dev lo; done\ntrue\n`;
+/** All sessions with rpcd end, as they do when OpenWRT starts anew. */
+const RESTART = `old=$(pidof charon); /etc/init.d/swanctl restart; /etc/init.d/rpcd restart
+until [ "$(pidof charon)" != "$old" ] && swanctl --stats && ubus list session; do sleep 1; done
+`;
+/**
+ * A host's tunnel is to the very address that IKE goes to, whose packets a charon that does ESP itself
+ * must then tell from those of the tunnel.
+ */
+const MARKS = '/etc/strongswan.d/zz-histories.conf';
+const TELL_APART = `cat >${MARKS} <<'X'
+charon { plugins { kernel-libipsec { allow_peer_ts = yes }
+ kernel-netlink { fwmark = !0x10000/0x10000 }
+ socket-default { fwmark = 0x10000 } } }
+X
+${RESTART}`;
+/** `remote`, and `remote/connection network cipher` of what is not on its way out. */
+const tunnelsOn = (device: NamedDevice): { found: string[]; theirs: string | undefined } => {
+  const text = device.inside?.('swanctl --list-sas\n') ?? '';
+  let [remote, child] = ['', ''];
+  const found = text.split('\n').flatMap((line): string[] => {
+    const [, ike, state] = /^(\S+): #\d+, (\w+), IKEv/.exec(line) ?? [];
+    if (ike !== undefined) {
+      remote = ike;
+      return state === 'DELETING' ? [] : [ike];
+    }
+    const [, name, now, cipher] =
+      /^ {2}(\S+): #\d+, reqid \d+, (\w+), \S+ ESP:(\w+-\d+)/.exec(line) ?? [];
+    if (name !== undefined) child = now === 'INSTALLED' ? `${remote}/${name} ${cipher}` : '';
+    const [, subnet] = /^ {4}remote +10\.2\.(\d+)\.0\/24/.exec(line) ?? [];
+    return subnet !== undefined && child !== '' ? [`${child} ${subnet}`] : [];
+  });
+  return { found, theirs: /^theirs: (#\d+), ESTABLISHED/m.exec(text)?.[1] };
+};
+
+const uciNameOf = (name: string): string => name.replaceAll(/\W/g, '_');
+/** All that may be up, or what charon starts by itself. */
+const tunnelsIn = ({ remotes, proposals }: World, mode?: 'start'): string[] =>
+  remotes.flatMap(({ name, proposal, connections }) => [
+    ...(mode ? [] : [name]),
+    ...connections
+      .filter((one) => mode === undefined || one.mode === mode)
+      .map(
+        (one) =>
+          `${name}/${uciNameOf(one.name)} ${CIPHERS[proposals.get(proposal) ?? 0]} ${one.subnet}`,
+      ),
+  ]);
+
+/** `remote` and `remote/connection network`, as charon has loaded them, and whose keys it has. */
+const LOADED = `swanctl --list-conns
+sed -n 's/^ *ike-\\(.*\\) {/key \\1/p; s/^ *secret = /secret /p' /var/swanctl/swanctl.conf
+`;
+const loadedOn = (device: NamedDevice): string[] => {
+  let [remote, child, key] = ['', '', ''];
+  return (device.inside?.(LOADED) ?? '').split('\n').flatMap((line): string[] => {
+    const [, ike] = /^(\S+): IKE/.exec(line) ?? [];
+    if (ike !== undefined) return [(remote = ike)];
+    const [, name] = /^ {2}(\S+): (?:TUNNEL|TRANSPORT)/.exec(line) ?? [];
+    if (name !== undefined) child = name;
+    const [, subnet] = /^ {4}remote: +10\.2\.(\d+)\.0\/24/.exec(line) ?? [];
+    if (subnet !== undefined) return [`${remote}/${child} ${subnet}`];
+    const [, owner] = /^key (\S+)/.exec(line) ?? [];
+    if (owner !== undefined) key = owner;
+    const [, secret] = /^secret (\S+)/.exec(line) ?? [];
+    return secret === undefined ? [] : [`key of ${key}: ${secret}`];
+  });
+};
+const loadedBy = ({ remotes }: World): string[] => [
+  'theirs',
+  'theirs/c0 21',
+  ...remotes.flatMap(({ name, key, connections }) => [
+    name,
+    ...connections.map((one) => `${name}/${uciNameOf(one.name)} ${one.subnet}`),
+    `key of ${name}: ${key}`,
+  ]),
+];
+
+const nextOf = (
+  { remotes, proposals }: World,
+  step: number,
+  roll: Roll,
+): { what: string; world: World } => {
+  const slot = roll(3);
+  const there = remotes.find((one) => one.slot === slot);
+  const others = remotes.filter((one) => one !== there);
+  const connection = (): Connection => ({
+    name: `c-${slot}-${roll(2) === 0 ? step : 0}`,
+    mode: MODES[roll(3)] ?? 'add',
+    subnet: 1 + roll(20),
+  });
+  const having = (what: string, change: Partial<Remote>) => {
+    const fresh = { slot, name: `slot${slot}`, proposal: 'p', key: keyOf(slot) };
+    const kind = roll(3) === 0 ? 'IpsecHost' : 'IpsecSite';
+    const one = { kind, ...fresh, connections: [connection()], ...there, ...change } as const;
+    return { what: `${one.name} ${what}`, world: { remotes: [...others, one], proposals } };
+  };
+  if (!there) return having('comes', {});
+  const { connections } = there;
+  const each = (change: (one: Connection) => Partial<Connection>) =>
+    connections.map((one) => ({ ...one, ...change(one) }));
+  const choices = [
+    () => ({ what: `${there.name} goes`, world: { remotes: others, proposals } }),
+    () => having('has other networks', { connections: each(() => ({ subnet: 1 + roll(20) })) }),
+    () => having('has other names', { connections: each(({ name }) => ({ name: `${name}x` })) }),
+    () =>
+      having('has other modes', { connections: each(() => ({ mode: MODES[roll(3)] ?? 'add' })) }),
+    () => {
+      const more = { ...connection(), name: `more-${slot}-${step}` };
+      const kept = connections.length > 1 ? [] : connections;
+      return having('has one connection more, or one for two', { connections: [...kept, more] });
+    },
+    () => having('has another name', { name: `slot${slot}n${step}` }),
+    () => having('has another proposal', { proposal: there.proposal === 'p' ? 'q' : 'p' }),
+    () => having('has another key', { key: isRight(there) ? `another-${slot}` : keyOf(slot) }),
+    () => {
+      const at = ((proposals.get('p') ?? 0) + 1 + roll(2)) % ALGORITHMS.length;
+      const changed = new Map([...proposals, ['p', at]] as const);
+      return { what: 'p is another proposal', world: { remotes, proposals: changed } };
+    },
+    () => ({ what: 'restart', world: { remotes, proposals } }),
+  ];
+  return choices[roll(choices.length)]?.() ?? { what: 'nothing', world: { remotes, proposals } };
+};
+
+const [first, second] = [namedDevice(), otherDevice()];
+const pairs = first && second ? [{ first, second }] : [];
+
+const ADMINISTRATORS = ['theirs', 'theirs/c0 AES_CBC-256 21'];
+const namedAs = ({ kind, metadata: { name } }: RuleObject) => `${kind} ${name}`;
+describe.each(pairs)(
+  'IPsec from $first.url to $second.url, with a tunnel that an administrator has made,',
+  ({ first, second }) => {
+    let [one, two]: Stage[] = [];
+    let passed = 0;
+    const bring = async (world: World, before: World) => {
+      const rules = rulesOf(world);
+      const staying = new Set(rules.map(namedAs));
+      const leaving = rulesOf(before).filter((rule) => !staying.has(namedAs(rule)));
+      await one?.pass.run([...FOR_TUNNELS, ...rules, ...leaving.map(deleted)]);
+      const states = Object.values(one?.pass.states() ?? {});
+      return states.filter((state) => !/^(Applied|Removed)/.test(state));
+    };
+    /** What waits is brought up by hand, so that something is up which the next step is about. */
+    const bringSomeUp = (world: World, roll: Roll): void => {
+      for (const { name, connections } of world.remotes.filter(isRight))
+        for (const connection of connections.filter(({ mode }) => mode !== 'start'))
+          if (roll(2) === 0) first.inside?.(initiate(name, uciNameOf(connection.name)));
+    };
+    beforeAll(async () => {
+      first.inside?.(addresses('add', 1));
+      second.inside?.(addresses('add', 2) + TELL_APART);
+      one = await onDevice(first);
+      two = await onDevice(second);
+      await two.pass.run([...FOR_TUNNELS, ...OTHER_SIDE]);
+      await one.pass.run(FOR_TUNNELS);
+      first.inside?.(`cp -p ${FILE} ${FILE}.before; cat >>${FILE} <<'X'\n${THEIRS}X\n`);
+      first.inside?.(BRING_THEIRS_UP);
+    });
+    afterAll(async () => {
+      first.inside?.(`mv ${FILE}.before ${FILE}; swanctl --terminate --ike theirs --force\ntrue\n`);
+      await one?.pass.run(FOR_TUNNELS.map(deleted));
+      await two?.pass.run([...FOR_TUNNELS, ...OTHER_SIDE].map(deleted));
+      await one?.leave();
+      await two?.leave();
+      first.inside?.(addresses('del', 1));
+      second.inside?.(`rm ${MARKS}; /etc/init.d/swanctl restart\n${addresses('del', 2)}`);
+      const recording = readKernelRecording('ubus-fast');
+      if (process.env['UPDATE'] === '1' && recording)
+        writeKernelRecording('ubus-fast', { ...recording, histories: passed });
+    });
+
+    it.each(Array.from({ length: HISTORIES }, (_, at) => at + 1))(
+      'history %i: after each step charon has what the rules say',
+      async (seed) => {
+        const roll = rollOf(seed);
+        const log: string[] = [];
+        let world: World = { remotes: [], proposals: new Map(Object.entries({ p: 0, q: 1 })) };
+        let { theirs } = tunnelsOn(first);
+        expect(theirs).toBeDefined();
+        const givenUp = new Set<string>();
+        for (let step = 0; step < STEPS; step += 1) {
+          const { what, world: next } = nextOf(world, step, roll);
+          log.push(what);
+          if (what === 'restart') {
+            first.inside?.(`${RESTART}${BRING_THEIRS_UP}`);
+            ({ theirs } = tunnelsOn(first));
+          }
+          const wrong = await bring(next, world);
+          world = next;
+          const now = tunnelsOn(first);
+          const wanted = new Set([...ADMINISTRATORS, ...tunnelsIn(world)]);
+          const more = now.found.filter((each) => !wanted.has(each));
+          expect({ log, wrong, more, theirs: now.theirs }).toEqual({
+            log,
+            wrong: [],
+            more: [],
+            theirs,
+          });
+          for (const remote of world.remotes) if (!isRight(remote)) givenUp.add(remote.name);
+          const remotes = world.remotes.filter(({ name }) => !givenUp.has(name));
+          const starting = tunnelsIn({ ...world, remotes }, 'start');
+          const seen = () => {
+            const { found } = tunnelsOn(first);
+            const lacking = starting.filter((tunnel) => !found.includes(tunnel));
+            return { log, lacking, loaded: loadedOn(first).sort() };
+          };
+          await expect.poll(seen).toEqual({ log, lacking: [], loaded: loadedBy(world).sort() });
+          bringSomeUp(world, roll);
+        }
+        expect(await bring({ ...world, remotes: [] }, world)).toEqual([]);
+        expect(tunnelsOn(first)).toEqual({ found: ADMINISTRATORS, theirs });
+        passed += 1;
+      },
+      900_000,
+    );
+  },
+);
+
+it.each(first ? [] : ['ubus-fast' as const])('histories, as recorded: %s had 40', (path) => {
+  expect(readKernelRecording(path)?.histories).toBeGreaterThanOrEqual(40);
+});
