@@ -96,6 +96,7 @@ it('is in the CRDs, the rights, admission and the page of kinds, and changes not
     'deploy/crds/kustomization.yaml',
     'deploy/crds/sitequotas.yaml',
     'deploy/policies/coordinator.yaml',
+    'deploy/policies/size.yaml',
     'deploy/policies/statuses.yaml',
     'deploy/rbac/agent-roles.yaml',
     'deploy/rbac/coordinator.yaml',

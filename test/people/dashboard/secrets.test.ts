@@ -75,14 +75,21 @@ const site = (name: string, spec: object) => {
   const connections = [{ name: `c-${name}`, conn_type: 'tunnel', mode: 'start' }];
   return rule('IpsecSite', name, { ...common, connections, ...spec }, PURPOSE);
 };
+/** charon finds a key by these alone. */
+const identities = (name: string) => ({
+  local_identifier: `edge.${name}`,
+  remote_identifier: `hub.${name}`,
+});
 const byKey = site('by-key', {
   authentication_method: 'psk',
   pre_shared_key: PLANTED['spec: pre-shared key'],
+  ...identities('by-key'),
 });
 const bySecret = site('by-secret', {
   remote: '203.0.113.10',
   authentication_method: 'psk',
   pre_shared_key_from: { name: 'login', key: 'psk' },
+  ...identities('by-secret'),
 });
 const byCertificate = site('by-cert', {
   remote: '203.0.113.11',
