@@ -5,6 +5,7 @@
  */
 import type { Capabilities } from '../resources/capabilities.ts';
 import type { KindDefinition } from '../resources/kind.ts';
+import { messageOf } from '../runtime/errors.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 import type { Candidate } from './candidate.ts';
 import type { Forces } from './forces.ts';
@@ -34,12 +35,19 @@ export const clashesOf = (
     );
     const isOurs = ownershipOf(name, ledger);
     const others = (observed.get(name)?.sections ?? []).filter((section) => !isOurs(section));
-    for (const { section, other, message } of judge(
-      [...others, ...(desired.get(name) ?? [])],
-      capabilities,
-    )) {
-      const author = authors.get(section);
-      if (author && !found.has(author)) found.set(author, message(calledBy(authors, name, other)));
+    try {
+      for (const { section, other, message } of judge(
+        [...others, ...(desired.get(name) ?? [])],
+        capabilities,
+      )) {
+        const author = authors.get(section);
+        if (author && !found.has(author))
+          found.set(author, message(calledBy(authors, name, other)));
+      }
+    } catch (error) {
+      // In sync would be a guess; rules of other packages go on.
+      const message = `the agent cannot tell whether it works beside the other sections: ${messageOf(error)}`;
+      for (const author of authors.values()) found.set(author, message);
     }
   }
   return found;

@@ -133,3 +133,22 @@ describe.each(OF_SECTIONS)('a section of others at which %s fails', (name) => {
     expect(verdicts()).toEqual(before);
   });
 });
+
+describe.each(OF_PACKAGES)('where %s fails', (name) => {
+  const packages = new Set(onDevice.flatMap(({ uci }) => (uci?.[name] ? [uci.package] : [])));
+
+  it('no rule of the package is in sync, and all others are judged as before', () => {
+    const before = judge(others);
+    for (const { uci } of onDevice) if (uci?.[name]) inject(uci, name, () => true);
+    const after = judge(others);
+    const isOfPackage = ({ rule }: CompileResult['verdicts'][number]): boolean =>
+      onDevice.some(({ kind, uci }) => kind === rule.kind && packages.has(uci?.package ?? ''));
+    const inForce = after.verdicts.filter((one) => isOfPackage(one) && one.verdict === 'wanted');
+    expect(inForce.length).toBeGreaterThan(0);
+    for (const { clash } of inForce) expect(clash).toMatch(/^the agent cannot tell .*: injected$/);
+    expect(after.desired).toEqual(before.desired);
+    expect(after.verdicts.filter((one) => !isOfPackage(one))).toEqual(
+      before.verdicts.filter((one) => !isOfPackage(one)),
+    );
+  });
+});
