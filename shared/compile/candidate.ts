@@ -233,17 +233,17 @@ const sectionTwice = (sections: readonly UciSection[]): JudgedProblem | undefine
 };
 
 const contextOf = (
-  { metadata }: RuleObject,
+  rule: RuleObject,
   kind: KindDefinition,
   { networks, devices, place, secrets, observed, capabilities }: CompileInput,
 ): RenderContext => {
-  const name = uciName(metadata.name);
+  const { metadata } = rule;
   return {
     place: place ?? UNPLACED,
     crName: metadata.name,
     annotations: metadata.annotations ?? {},
-    name,
-    sectionName: `${kind.uci?.sectionPrefix ?? ''}${name}`,
+    name: uciName(metadata.name),
+    sectionName: sectionNameOf(kind, rule),
     interfaceOf: (network) => networks.get(network) ?? '',
     deviceOf: (device) => deviceIn(devices, device) ?? '',
     secretOf: (secret, key) => secrets?.get(secretKey(secret, key)) ?? '',

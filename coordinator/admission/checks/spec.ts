@@ -25,13 +25,13 @@ export const cautionsOf: Check = ({ after, specChanged, kind }) => {
       ({ path, message }) => `${path}: ${message}`,
     ),
   ];
-  return cautions.length === 0 ? undefined : { reason: 'Caution', message: cautions.join('; ') };
+  return cautionWith(cautions);
 };
 
-export const nameIsUsual: Check = ({ name, kind }) => {
-  const cautions = kind.nameCautions?.(name) ?? [];
-  return cautions.length === 0 ? undefined : { reason: 'Caution', message: cautions.join('; ') };
-};
+export const nameIsUsual: Check = ({ name, kind }) => cautionWith(kind.nameCautions?.(name) ?? []);
+
+const cautionWith = (words: readonly string[]): ReturnType<Check> =>
+  words.length === 0 ? undefined : { reason: 'Caution', message: words.join('; ') };
 
 /** Also on updates: annotations can change at any time. */
 export const metadataIsValid: Check = ({ operation, before, after, kind }) => {

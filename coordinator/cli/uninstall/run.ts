@@ -1,7 +1,6 @@
 /** What `sdewan uninstall` says around uninstalling. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -10,6 +9,7 @@ import {
   podResource,
   replicaSets,
   workloadResources,
+  type OwnerRef,
 } from '../../cnf/workload.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { EXIT, optionsBy, type CommandIo, type ExitCode, type Run } from '../command.ts';
@@ -69,17 +69,16 @@ const podSchema = z.looseObject({
 /** As `kubectl rollout restart` takes it; undefined: it restarts none of that kind. */
 const workloadOf = async (
   client: KubeClient,
-  pod: KubeObject,
+  { namespace, controller }: { namespace: string | undefined; controller: OwnerRef },
   signal: AbortSignal,
 ): Promise<string | undefined> => {
-  const { controller } = controllerFactsOf(pod);
-  const place = { namespace: pod.metadata.namespace, name: controller?.name ?? '' };
+  const { kind, name } = controller;
   const set =
-    controller?.kind === replicaSets.kind
-      ? await find(client, replicaSets, place, { signal })
+    kind === replicaSets.kind
+      ? await find(client, replicaSets, { namespace, name }, { signal })
       : undefined;
   const owner = set ? controllerFactsOf(set).controller : controller;
-  return owner && workloadResources.some(({ kind }) => kind === owner.kind)
+  return owner && workloadResources.some((resource) => resource.kind === owner.kind)
     ? `${owner.kind.toLowerCase()}/${owner.name}`
     : undefined;
 };
@@ -91,15 +90,25 @@ const leftOver = async (client: KubeClient, signal: AbortSignal): Promise<string
     podSchema.parse(pod).spec.initContainers?.some(({ name }) => name === AGENT_CONTAINER),
   );
   if (injected.length === 0) return ['done'];
-  const commands = new Set<string>();
-  for (const pod of injected) {
-    const { namespace, name } = pod.metadata;
-    const workload = await workloadOf(client, pod, signal);
-    const command = workload ? `rollout restart -n ${namespace} ${workload}` : undefined;
-    commands.add(`  kubectl ${command ?? `delete pod -n ${namespace} ${name}`}`);
+  const commands: string[] = [];
+  // Of the pods of a workload one tells which it is.
+  const sets = Map.groupBy(
+    injected,
+    (pod) => controllerFactsOf(pod).controller?.uid ?? pod.metadata.uid,
+  );
+  for (const pods of sets.values()) {
+    const [first] = pods;
+    const { controller } = first ? controllerFactsOf(first) : {};
+    const namespace = first?.metadata.namespace;
+    const workload = controller && (await workloadOf(client, { namespace, controller }, signal));
+    commands.push(
+      ...(workload
+        ? [`rollout restart -n ${namespace} ${workload}`]
+        : pods.map(({ metadata }) => `delete pod -n ${namespace} ${metadata.name}`)),
+    );
   }
   return [
     `done; ${injected.length} pods still have the agent, which has nothing to do. To remove it:`,
-    ...[...commands].sort(),
+    ...[...new Set(commands)].sort().map((command) => `  kubectl ${command}`),
   ];
 };
