@@ -60,7 +60,9 @@ export const wantedTable = (
     // One that was never carried isolates nothing.
     ({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec.isolates.length > 0,
   );
-  const empty = carried.flatMap(({ spec }) => spec.empty ?? []).map((id) => [id, NOBODY] as const);
+  const empty = carried
+    .flatMap(({ spec }) => spec.empty ?? [])
+    .map((id) => [id, NO_MEMBERS] as const);
   const groups = new Map([...empty, ...before.groups, ...groupsOf(slices, before.groups)]);
   const isComplete = ({ enforcement }: TableEntry): boolean =>
     groupIdsIn(enforcement).every((id) => groups.has(id));
@@ -97,7 +99,7 @@ export const wantedTable = (
 };
 
 const TOO_MANY: Refusal = { reason: 'TooLarge', message: TOO_MUCH };
-const NOBODY: readonly string[] = [];
+const NO_MEMBERS: readonly string[] = [];
 
 const byAge = (
   { metadata: one }: PolicyEnforcement,

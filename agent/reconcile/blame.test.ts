@@ -94,7 +94,7 @@ describe('of what the kernel shows that OpenWRT refuses', () => {
     });
   });
 
-  it('no rule is blamed for a section of somebody else, or of another package', async () => {
+  it('no rule is blamed for a section of others, or of another package', async () => {
     const look = lookOf([verdictOf('a', 'mwan3'), verdictOf('theirs', 'firewall', 'theirs')]);
     expect(await blameFound(deps, look, kernel('theirs'))).toBe(false);
     expect(await blameFound(deps, look, undefined)).toBe(false);

@@ -122,7 +122,7 @@ export const createPass = (deps: PassDeps): Pass => {
   };
 };
 
-/** A package that OpenWRT refuses, whoever has written what it refuses, keeps the others waiting no more than one that does not parse. */
+/** A package that OpenWRT refuses keeps the others waiting no more than one that does not parse. */
 const without = (read: ReadResult, refused: ReadonlyMap<string, string>): ReadResult => ({
   ...read,
   packages: new Map([...read.packages].filter(([name]) => !refused.has(name))),

@@ -33,7 +33,7 @@ export type RuleWebhookDeps = {
   referenceMode: ReferenceMode;
   /** Undefined until the caches are complete. */
   cached: () => World | undefined;
-  /** Asked before a denial alone: a list for each warning is what everybody could have the API server do. */
+  /** Asked before a denial alone: each author of a rule could have the API server list all rules for a warning. */
   live: LiveWorld;
 };
 

@@ -33,7 +33,7 @@ export type World = {
   grants: (user: User, namespace: string, signal: AbortSignal) => Promise<readonly BucketGrant[]>;
 };
 
-/** What only warnings rest on is in caches, and asked of nobody. */
+/** What only warnings rest on comes from caches alone. */
 export type LiveWorld = Omit<World, 'filters' | 'links'>;
 
 /** Only what the checks ask for is looked up. */

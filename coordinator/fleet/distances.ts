@@ -145,7 +145,7 @@ const listed = (
     addresses: known.flatMap((each) => each.get(device) ?? []).toSorted(),
   }));
 
-/** Device -> addresses, as the agent of a pod has reported them, and no more than is told to the others: whoever administers one OpenWRT must not fill their answers. */
+/** Device -> addresses, as the agent of a pod has reported them, and no more than is told to the others: the administrator of one OpenWRT must not fill their answers. */
 export const devicesIn = (
   information: Pick<Information, 'interfaces'> | undefined,
 ): ReadonlyMap<string, readonly string[]> => {

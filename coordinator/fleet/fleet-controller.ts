@@ -439,7 +439,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     });
   };
 
-  /** Before a template is sent: the API server answers who has no right before it has read the body. @throws NoRightError */
+  /** Before a template is sent: the API server answers a user without the right before it has read the body. @throws NoRightError */
   const assertRight = async (
     { metadata }: CnfDeployment,
     verb: string,

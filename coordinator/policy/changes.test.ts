@@ -244,7 +244,7 @@ describe('what is to be written', () => {
     expect(left.enforcements).toEqual(present.enforcements);
   });
 
-  it('is a group again that somebody else has removed, although nobody is in it', () => {
+  it('is a group again that another writer has removed, although it has no members', () => {
     const there = brought(asked([policy('web')]));
     const removed = {
       ...there,
@@ -262,7 +262,7 @@ describe('what is to be written', () => {
     const { steps } = changesFor(PLACE, asked([...many, theirs('web')], pods), NOBODY);
     const names = steps.map(({ enforcement }) => enforcement?.[0]?.metadata.name.split('.')[1]);
     expect(names.slice(0, 3)).toEqual(['many-0', 'web', 'many-1']);
-    // Its own pods; nobody has the roles.
+    // Its own pods; no pod has the roles.
     expect(steps.map(({ groups }) => groups.length)).toEqual([1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   });
 

@@ -1,6 +1,6 @@
 /**
  * What has to be written so that the objects of one CNF say what it is to enforce, in the order in which it has to be: policy by policy, first
- * its groups, then what refers to them, and at last what nobody asks for. Pure.
+ * its groups, then what refers to them, and at last what no policy asks for. Pure.
  */
 import type { Desired } from '#shared/kube/owned.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';

@@ -86,7 +86,7 @@ const compiledOne = (
 
 type Isolating = { enforcement: Enforcement; groups: ReadonlyMap<string, Group>; whom: string };
 
-/** What it forbids without what it lets through: nobody may come to be open by policies that are too many. */
+/** What it forbids without what it lets through: no pod may come to be open by policies that are too many. */
 const isolating = (
   { namespace, spec: { podSelector } }: Policy,
   { ingress, egress }: Enforcement,

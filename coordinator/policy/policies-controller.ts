@@ -166,7 +166,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     }
   };
 
-  /** From now on, until somebody else's change has waited for long enough. */
+  /** From now on, until another's change has waited for long enough. */
   const turnOf = (key: string): (() => boolean) => {
     const until = clock.monotonic() + TURN_MS;
     return () => clock.monotonic() >= until && changed.has(key);

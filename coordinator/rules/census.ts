@@ -41,7 +41,7 @@ export const stalledRules = (rules: KnownRules): (readonly [StallLabels, number]
   for (const { namespace, purpose = '', status } of rulesOf(rules)) {
     const said = conditionOf(status, 'Stalled')?.reason;
     if (said === undefined) continue;
-    // Each label is a series of its own for as long as anybody keeps it.
+    // Prometheus keeps a series for each label.
     const reason = isKnownReason(said) ? said : 'Other';
     const key = JSON.stringify([namespace, purpose, reason]);
     const counted = counts.get(key) ?? [{ namespace, purpose, reason }, 0];

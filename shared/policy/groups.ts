@@ -143,7 +143,7 @@ export const addressOf = (member: string): string => member.split(PAIR, 1)[0] ??
 
 /**
  * Of the pods that have one address at the same time, those that it may belong to: one that a node runs comes before one that none does, since
- * whoever may write a status can write any there; and then one that stays before one that is being stopped. When that leaves one, it is certain.
+ * a user with the right to write a status can write any there; and then one that stays before one that is being stopped. When that leaves one, it is certain.
  */
 export const holdersAmong = (claimants: readonly PolicyPod[]): readonly PolicyPod[] => {
   const best = Math.max(...claimants.map(standingOf));

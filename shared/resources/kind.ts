@@ -138,7 +138,7 @@ export type UciRendering<Spec> = {
    */
   shared?: (spec: Spec, context: RenderContext) => readonly UciSection[];
   /**
-   * Of all sections of the package, whoever made them: those that do not do what they say, although
+   * Of all sections of the package, others' too: those that do not do what they say, although
    * they are there as written.
    */
   clashes?: (sections: readonly UciSection[], capabilities: Capabilities) => readonly Clash[];

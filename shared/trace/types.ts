@@ -29,7 +29,7 @@ export type Surroundings = {
   routes: readonly Route[] | undefined;
   /** Interfaces between which mwan3 chooses; none where it is not configured. */
   wans: readonly string[];
-  /** The rules by which it chooses; undefined where nobody told them. */
+  /** The rules by which it chooses; undefined where they are not known. */
   uplinks?: Uplinks;
 };
 

@@ -248,7 +248,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
 type Mwan3Seen = {
   at: number;
   hash: string;
-  /** Undefined: nobody has looked yet, or it was being reloaded whenever somebody did. */
+  /** Undefined: the agent has not looked yet, or mwan3 was being reloaded each time it did. */
   text: string | undefined;
   /** What `text` is compared with until it is read again; undefined: the package as it is read next. */
   sections: readonly UciSection[] | undefined;

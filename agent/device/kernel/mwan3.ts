@@ -35,7 +35,7 @@ export type Mwan3Loaded = {
 /** `refused`: section -> why mwan3 does not take it, or none because of it. No repair brings it, and as long as it is there none may come. */
 export type Mwan3Compared = Compared & { refused: ReadonlyMap<string, string> };
 
-/** `read` gives undefined where mwan3 is one that nobody can read. */
+/** `read` gives undefined where no reader knows this mwan3. */
 export const compareMwan3 = (
   sections: readonly UciSection[],
   read: () => Mwan3Loaded | undefined,

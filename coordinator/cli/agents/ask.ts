@@ -130,7 +130,7 @@ const exchange = async (
   return { status: response.statusCode ?? 0, text: await textOf(response) };
 };
 
-/** Of the agent, which may be anybody's program. */
+/** Of the agent, which may be another program in its place. */
 const textOf = async (response: AsyncIterable<Buffer>): Promise<string> => {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -32,7 +32,7 @@ export const titled = (parts: readonly (readonly [title: string, text: string])[
     .map(([title, text]) => `${title}:\n${(text === '' ? 'none' : text).trimEnd()}\n`)
     .join('\n');
 
-/** In whole lines, with our own styles alone: for all that goes to a terminal, whoever has written it. */
+/** In whole lines, with our own styles alone: for all that goes to a terminal. */
 export const forTerminal = (text: string): string =>
   text.replaceAll(/(?![\n\t])(?:\p{Cc}\[\d{1,2}m|[\p{Cc}\p{Cf}])/gu, (one) => {
     const [first = '', ...rest] = one;

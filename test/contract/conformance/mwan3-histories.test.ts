@@ -226,7 +226,7 @@ describe.each(places)('histories of mwan3 on %s', (_where, open) => {
       ];
     };
 
-    /** A package that somebody has written is a cause to look into the kernel. */
+    /** A package that was written is a cause to look into the kernel. */
     const settled = async (): Promise<string[]> => {
       place.edit(`${place.text().replace(NOTE, '')}\nconfig note 'n_${(generation += 1)}'\n`);
       for (let passes = 1; ; passes += 1) {

@@ -170,7 +170,7 @@ describe.each(places)('mwan3 on %s', (_where, open) => {
       'does not change with an uplink, and does with the chain',
       async () => {
         await place.pass.run(rules);
-        /** A package that somebody has written is a cause to look. */
+        /** A package that was written is a cause to look. */
         const look = async (): Promise<void> => {
           place.edit(`${place.text()}\nconfig note 'n_${place.text().length}'\n`);
           await place.pass.run(rules);
