@@ -34,7 +34,9 @@ if (file !== undefined) {
   let offset = 0;
   const look = () => {
     try {
-      offset = Number(readFileSync(file, 'utf8'));
+      const text = readFileSync(file, 'utf8');
+      // Empty while it is written anew: a clock that is right for a tenth of a second goes back afterwards.
+      if (text !== '') offset = Number(text);
     } catch {
       offset = 0;
     }
