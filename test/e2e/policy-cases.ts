@@ -1111,14 +1111,16 @@ const policyNetworks = ({ closed }: Places): Case[] => {
         template: template(asking),
       },
     });
-  const revision = (asking: object): Attempt =>
+  const revisionOf = (data: object): Attempt =>
     create({
       apiVersion: 'apps/v1',
       kind: 'ControllerRevision',
       metadata: { name: 'asks', namespace: closed },
       revision: 9,
-      data: { spec: { template: template(asking) } },
+      data,
     });
+  const revision = (asking: object): Attempt =>
+    revisionOf({ spec: { template: template(asking) } });
   const { spec } = template(annotations);
   const jobTemplate = {
     spec: { template: { ...template(annotations), spec: { ...spec, restartPolicy: 'Never' } } },
@@ -1162,6 +1164,22 @@ const policyNetworks = ({ closed }: Places): Case[] => {
         }),
         'create a ControllerRevision, of which a StatefulSet makes pods that do':
           revision(annotations),
+        // The controller of StatefulSets reads names of fields without regard to case.
+        'create a ControllerRevision with a Spec': revisionOf({
+          Spec: { template: template(annotations) },
+        }),
+        'create a ControllerRevision with a Template': revisionOf({
+          spec: { Template: template(annotations) },
+        }),
+        'create a ControllerRevision with Metadata': revisionOf({
+          spec: { template: { Metadata: { annotations } } },
+        }),
+        'create a ControllerRevision with Annotations': revisionOf({
+          spec: { template: { metadata: { Annotations: annotations } } },
+        }),
+        'create a ControllerRevision with annotations by a long s': revisionOf({
+          spec: { template: { metadata: { 'annotation\u017f': annotations } } },
+        }),
         'create a pod that does': pod(annotations),
         'have a Deployment that is there do so': patch(['deployment', 'cnf', '-n', closed], asked),
         'have a CNFDeployment do so': patch(['cnfdeployment', ROLLED, '-n', closed], asked),
