@@ -15,36 +15,36 @@ import { aborted } from '#shared/runtime/aborted.ts';
 import { Rate } from '#shared/runtime/rate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { devicesIn } from './fleet/distances.ts';
-import { FleetOrders } from './fleet/orders.ts';
-import { standingOf, type Standing } from './fleet/standing.ts';
-import { knowledgeOf } from './cnf-status/knowledge.ts';
-import { createCnfStatusController, type PodsKnown } from './cnf-status/cnf-status-controller.ts';
+import { devicesIn } from './controllers/fleet/distances.ts';
+import { FleetOrders } from './controllers/fleet/distance-answers.ts';
+import { standingOf, type Standing } from './controllers/fleet/reported.ts';
+import { knowledgeOf } from './controllers/cnf-status/facts.ts';
+import { createCnfStatusController, type PodsKnown } from './controllers/cnf-status/controller.ts';
 import { Allowance } from './reports/allowance.ts';
 import { createIntake } from './reports/intake.ts';
 import { newsOf } from './reports/news.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';
 import { exposeSources } from './exposed.ts';
 import type { Metrics } from './metrics.ts';
-import type { Awaited } from './rules/awaited.ts';
-import { RuleFacts } from './rules/facts.ts';
+import type { Awaited } from './controllers/rules/missing-reports.ts';
+import { RuleFacts } from './controllers/rules/facts.ts';
 import {
   agentMissing,
   commentsRemoved,
   driftRepaired,
   podNotReady,
   stateFolderUnwritable,
-} from './rules/pod-events.ts';
-import { RulesController } from './rules/rules-controller.ts';
-import { UnreadPods } from './rules/unread-pods.ts';
-import { agesOf, censusOf, rulesByState, stalledRules } from './rules/census.ts';
-import { createCatchUp } from './cnf/catch-up.ts';
-import { Pods, type PodChange } from './cnf/pods.ts';
+} from './controllers/rules/pod-events.ts';
+import { RulesController } from './controllers/rules/controller.ts';
+import { UnreadPods } from './controllers/rules/unread-pods.ts';
+import { agesOf, censusOf, rulesByState, stalledRules } from './controllers/rules/counts.ts';
+import { createCatchUp } from './sources/catch-up.ts';
+import { Pods, type PodChange } from './sources/cnf-pods.ts';
 import { Reports } from './reports/reports.ts';
-import { Rules, type WatchedKind } from './rules/rules.ts';
-import { isSilent } from './verdict/pod-verdict.ts';
-import type { PodReport } from './verdict/pod-report.ts';
-import type { Target } from './cnf/target.ts';
+import { Rules, type WatchedKind } from './sources/rules.ts';
+import { isSilent } from './rule-status/pod-verdict.ts';
+import type { PodReport } from './rule-status/pod-report.ts';
+import type { Target } from './sources/cnf-pod.ts';
 import { spansOfReport, spansOfStatus } from './tracing/spans.ts';
 import type { Tracing } from './tracing/tracing.ts';
 

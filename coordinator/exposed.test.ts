@@ -6,9 +6,9 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { exposeSources } from './exposed.ts';
-import { createRollOutMetrics } from './fleet/metrics.ts';
+import { createRollOutMetrics } from './controllers/fleet/metrics.ts';
 import { createMetrics, createReviewMetrics, exposeExpiry } from './metrics.ts';
-import type { CnfLabels } from './rules/cnf-counts.ts';
+import type { CnfLabels } from './controllers/rules/cnf-counts.ts';
 
 const samplesOf = async (registry: Registry): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));

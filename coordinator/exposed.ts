@@ -1,7 +1,12 @@
 /** What the coordinator knows of rules and pods, by CNF, read when somebody scrapes it. Only the leader shows it; each replica counts what it does (metrics.ts). */
 import { Counter, exposeGauge, Gauge, type Registry } from '#shared/runtime/prometheus.ts';
-import type { CnfAges, PodLabels, RuleLabels, StallLabels } from './rules/census.ts';
-import { createCnfCounts, MAX_CNFS, type CnfLabels, type Counted } from './rules/cnf-counts.ts';
+import type { CnfAges, PodLabels, RuleLabels, StallLabels } from './controllers/rules/counts.ts';
+import {
+  createCnfCounts,
+  MAX_CNFS,
+  type CnfLabels,
+  type Counted,
+} from './controllers/rules/cnf-counts.ts';
 
 export type MetricsSources = {
   leads: () => boolean;

@@ -4,24 +4,27 @@
  */
 import { Resolver } from 'node:dns/promises';
 import type { Sources } from './coordinator.ts';
-import type { PodChange } from './cnf/pods.ts';
-import { createFleetController } from './fleet/fleet-controller.ts';
-import type { RollOutMetrics } from './fleet/metrics.ts';
-import type { Target } from './cnf/target.ts';
-import { AddressBook, type AddressBookOptions } from './generated-rules/children/address-book.ts';
-import { createChildren } from './generated-rules/children/children.ts';
-import { createLookup, readResolvConf } from './generated-rules/children/lookup.ts';
-import { createFollowedPods } from './generated-rules/followed-pods/followed-pods.ts';
-import type { GeneratorDeps } from './generated-rules/generator.ts';
-import type { ExposeOptions } from './generated-rules/services/claims.ts';
-import { createServices } from './generated-rules/services/services.ts';
-import type { PolicyMetrics } from './policy/metrics.ts';
-import { createPoliciesController } from './policy/policies-controller.ts';
-import { createPolicyWorld } from './policy/world.ts';
+import type { PodChange } from './sources/cnf-pods.ts';
+import { createFleetController } from './controllers/fleet/controller.ts';
+import type { RollOutMetrics } from './controllers/fleet/metrics.ts';
+import type { Target } from './sources/cnf-pod.ts';
+import {
+  AddressBook,
+  type AddressBookOptions,
+} from './controllers/generated-rules/children/address-book.ts';
+import { createChildren } from './controllers/generated-rules/children/children.ts';
+import { createLookup, readResolvConf } from './controllers/generated-rules/children/lookup.ts';
+import { createFollowedPods } from './controllers/generated-rules/followed-pods/followed-pods.ts';
+import type { GeneratorDeps } from './controllers/generated-rules/generator.ts';
+import type { ExposeOptions } from './controllers/generated-rules/services/claims.ts';
+import { createServices } from './controllers/generated-rules/services/services.ts';
+import type { PolicyMetrics } from './controllers/network-policy/metrics.ts';
+import { createPoliciesController } from './controllers/network-policy/controller.ts';
+import { createPolicyWorld } from './controllers/network-policy/sources.ts';
 import {
   createSecurityGroupsController,
   type SecurityGroupsDeps,
-} from './security-groups/security-groups-controller.ts';
+} from './controllers/security-groups/controller.ts';
 
 export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
   /** Undefined: Services are ignored. */

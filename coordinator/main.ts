@@ -25,8 +25,8 @@ import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 import { tiesOf } from './admission/ties.ts';
 import { createCoordinator } from './coordinator.ts';
-import { createRollOutMetrics } from './fleet/metrics.ts';
-import { createPolicyMetrics } from './policy/metrics.ts';
+import { createRollOutMetrics } from './controllers/fleet/metrics.ts';
+import { createPolicyMetrics } from './controllers/network-policy/metrics.ts';
 import type { Dashboard, DashboardOptions } from './dashboard/dashboard.ts';
 import {
   cloudFileOf,
@@ -39,12 +39,12 @@ import {
 import { createGenerators, type Generators, type GeneratorsOptions } from './generators.ts';
 import { createHealth } from './health.ts';
 import { createMetrics, createNeutronMetrics } from './metrics.ts';
-import { createNeutron } from './provider/neutron/neutron.ts';
-import { createNudge } from './nudge/nudge.ts';
+import { createNeutron } from './neutron/neutron.ts';
+import { createNudge } from './controllers/refused-pods/controller.ts';
 import { createApiServerSeen } from './reports/api-server.ts';
-import { Awaited } from './rules/awaited.ts';
+import { Awaited } from './controllers/rules/missing-reports.ts';
 import { createTls } from './tls.ts';
-import { ADMISSION_PATH } from './certificates/webhook-configurations.ts';
+import { ADMISSION_PATH } from './controllers/certificates/webhook-configurations.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 import { startTracing } from './tracing/tracing.ts';
 

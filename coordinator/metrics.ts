@@ -7,8 +7,8 @@ import {
   type Registry,
 } from '#shared/runtime/prometheus.ts';
 import type { ControllerMetrics } from '#shared/kube/controller.ts';
-import { boundedCnfs, MAX_CNFS, type CnfLabels } from './rules/cnf-counts.ts';
-import type { RuleMetrics } from './rules/rules-controller.ts';
+import { boundedCnfs, MAX_CNFS, type CnfLabels } from './controllers/rules/cnf-counts.ts';
+import type { RuleMetrics } from './controllers/rules/controller.ts';
 
 export type Metrics = RuleMetrics &
   ControllerMetrics & {

@@ -22,11 +22,11 @@ import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.
 import type { ReferenceMode } from './admission/decide.ts';
 import { createLiveWorld } from './admission/live-world.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
-import { createBindingsController } from './bindings/bindings-controller.ts';
+import { createBindingsController } from './controllers/bindings/controller.ts';
 import type { Sources } from './coordinator.ts';
 import { createReviewMetrics, type Metrics } from './metrics.ts';
-import type { PodChange } from './cnf/pods.ts';
-import { Workloads } from './cnf/workloads.ts';
+import type { PodChange } from './sources/cnf-pods.ts';
+import { Workloads } from './sources/workloads.ts';
 
 export type WebhooksOptions = {
   client: KubeClient;

@@ -39,7 +39,7 @@ export const SILENCE_MS = 5_000;
 export const UNREAD_MS = 1_000;
 /**
  * The kubelet reports the second in which OpenWRT has started, of a time that it may take a second late: what was found in the second after
- * that is reported at once (`coordinator/verdict/unread.ts`).
+ * that is reported at once (`coordinator/rule-status/unread.ts`).
  */
 const SECONDS_SEEN = 2;
 export const CHANGED =

@@ -11,7 +11,7 @@ import { createGate, type Gate } from '#shared/runtime/gate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
-import { ADMISSION_PATH } from '../certificates/webhook-configurations.ts';
+import { ADMISSION_PATH } from '../controllers/certificates/webhook-configurations.ts';
 import { denied } from './decide.ts';
 import {
   admissionReviewSchema,

@@ -8,7 +8,7 @@ import { firewallOf } from '#shared/trace/firewall.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
 import { hiddenBehind, hidersAmong } from './hiders.ts';
 import { change, rule } from './testing/changes.ts';
-import { filterOf } from '../memory/kept-rule.ts';
+import { filterOf } from '../sources/kept-rule.ts';
 import { filtersToLookUp, tiesOf } from './ties.ts';
 
 type Metadata = Partial<RuleObject['metadata']>;

@@ -17,7 +17,7 @@ import { firewallOf } from '#shared/trace/firewall.ts';
 import { hidersOf } from '#shared/trace/hidden.ts';
 import { uplinksOf } from '#shared/trace/uplinks.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { filterOf, isFiltering, isKept } from '../memory/kept-rule.ts';
+import { filterOf, isFiltering, isKept } from '../sources/kept-rule.ts';
 
 /** Whoever applies a rule waits for it: with this many it takes about 5 ms (measured), and those are taken that match most. */
 const MAX_LOOKED_AT = 64;

@@ -5,7 +5,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { RuleChange } from './checks/check.ts';
 import { ruleChecks } from './checks/list.ts';
-import { filterOf, identified, shapeOf, type KeptRule } from '../memory/kept-rule.ts';
+import { filterOf, identified, shapeOf, type KeptRule } from '../sources/kept-rule.ts';
 import { isUnused } from './checks/references.ts';
 import { findRefusals } from './decide.ts';
 import { change, context, facts, rule, zone } from './testing/changes.ts';

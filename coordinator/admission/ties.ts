@@ -12,7 +12,7 @@ import type { Claim, KindDefinition, Sharing } from '#shared/resources/kind.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { filterOf, isKept } from '../memory/kept-rule.ts';
+import { filterOf, isKept } from '../sources/kept-rule.ts';
 import type { RuleChange } from './checks/check.ts';
 
 /** Where the CR lives in OpenWRT, e.g. `mwan3.balance1`. */

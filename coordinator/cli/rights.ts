@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
-import { bindingFields, RBAC } from '../bindings/desired.ts';
+import { bindingFields, RBAC } from '../controllers/bindings/objects.ts';
 
 export type AgentRights = {
   namespace: string;

@@ -5,7 +5,7 @@ import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kindOf, kinds } from '#shared/resources/registry.ts';
 import type { ClusterFacts } from '../cli/cluster/facts.ts';
 import { explanationOf, type Explanation } from '../cli/explain/view.ts';
-import { statusOf, type PodKnowledge } from '../cnf-status/make.ts';
+import { statusOf, type PodKnowledge } from '../controllers/cnf-status/status.ts';
 import type { RecentEvent } from './events.ts';
 import type { Cnf } from './overview.ts';
 import { MAX_COMPILED, type RuleReader } from './read-rules.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { ready, withStatus } from '../cli/cluster/testing.ts';
-import type { RuleVersion } from '../rules/rules.ts';
-import { ruleOf } from '../verdict/rule.ts';
+import type { RuleVersion } from '../sources/rules.ts';
+import { ruleOf } from '../sources/rule.ts';
 import { Overview } from './overview.ts';
 import { NO_RESOURCE } from './testing.ts';
 

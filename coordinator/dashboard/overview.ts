@@ -8,11 +8,11 @@ import { Recent } from '#shared/runtime/recent.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { ruleStateWith, type RuleStateView } from '../cli/cluster/rule-state.ts';
 import { inConfiguration } from '../cli/rules/view.ts';
-import type { Pods } from '../cnf/pods.ts';
-import type { PodKnowledge } from '../cnf-status/make.ts';
-import type { PodReport } from '../verdict/pod-report.ts';
-import type { Rules, RuleVersion } from '../rules/rules.ts';
-import type { Rule } from '../verdict/rule.ts';
+import type { Pods } from '../sources/cnf-pods.ts';
+import type { PodKnowledge } from '../controllers/cnf-status/status.ts';
+import type { PodReport } from '../rule-status/pod-report.ts';
+import type { Rules, RuleVersion } from '../sources/rules.ts';
+import type { Rule } from '../sources/rule.ts';
 
 /** `purpose` '': of rules that have none. */
 export type Cnf = { namespace: string; purpose: string };

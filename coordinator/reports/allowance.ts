@@ -3,7 +3,7 @@
  * limited amount for each pod and namespace. Of unknown rules little is kept, since the agent's watch can be ahead of ours.
  */
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
-import type { Target } from '../cnf/target.ts';
+import type { Target } from '../sources/cnf-pod.ts';
 import { Refusal } from './refusal.ts';
 
 /** In characters. The state of a rule usually has 200; 10,000 rules that failed with long messages have 5 million. */

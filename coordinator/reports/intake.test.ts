@@ -6,7 +6,7 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Allowance } from './allowance.ts';
 import { Reports } from './reports.ts';
-import type { Target } from '../cnf/target.ts';
+import type { Target } from '../sources/cnf-pod.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { sentReport as report, target, tokenSaying, word } from '../testing/facts.ts';
 import { createIntake, MAX_REPORT_BYTES, type IntakeDeps } from './intake.ts';

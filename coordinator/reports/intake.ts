@@ -23,7 +23,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
 import type { Allowance } from './allowance.ts';
 import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
-import type { Target } from '../cnf/target.ts';
+import type { Target } from '../sources/cnf-pod.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
 import { KeptConnections } from './kept-connections.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';

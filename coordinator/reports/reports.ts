@@ -5,8 +5,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Information } from '#shared/protocol/information.ts';
 import type { Drift, Report, RuleReport } from '#shared/protocol/report.ts';
-import { isSilent } from '../verdict/pod-verdict.ts';
-import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
+import { isSilent } from '../rule-status/pod-verdict.ts';
+import type { PodReport, RuleWord } from '../rule-status/pod-report.ts';
 
 export type Moment = { monotonic: number; wall: number };
 

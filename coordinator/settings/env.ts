@@ -8,9 +8,12 @@ import { envField } from '#shared/runtime/env.ts';
 import { hostIn, isLoopback } from '#shared/runtime/loopback.ts';
 import { referenceModes } from '../admission/decide.ts';
 
-import { RESERVED_PORTS, type ExposeOptions } from '../generated-rules/services/claims.ts';
-import type { CertificatePolicy } from '../certificates/plan.ts';
-import type { CloudFile } from '../provider/neutron/cloud.ts';
+import {
+  RESERVED_PORTS,
+  type ExposeOptions,
+} from '../controllers/generated-rules/services/claims.ts';
+import type { CertificatePolicy } from '../controllers/certificates/decide.ts';
+import type { CloudFile } from '../neutron/cloud.ts';
 
 const DAY_MS = 86_400_000;
 /** Whether nobody on the network reads along. */

@@ -1,10 +1,10 @@
 /** Rules, pods and reports for unit tests, and arbitrary ones for properties. */
 import * as fc from 'fast-check';
 import { REPORT_VERSION, type Report, type ReportClock } from '#shared/protocol/report.ts';
-import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
-import type { Rule } from '../verdict/rule.ts';
-import type { Target } from '../cnf/target.ts';
-import type { RollupContext } from '../verdict/pod-verdict.ts';
+import type { PodReport, RuleWord } from '../rule-status/pod-report.ts';
+import type { Rule } from '../sources/rule.ts';
+import type { Target } from '../sources/cnf-pod.ts';
+import type { RollupContext } from '../rule-status/pod-verdict.ts';
 
 export const NOW = Date.parse('2026-01-02T03:04:05Z');
 export const UPTIME = 1_000_000;

@@ -1,7 +1,7 @@
 /** Arbitrary rules for properties, with a status that an earlier roll-up has left. */
 import * as fc from 'fast-check';
-import { rollup } from '../verdict/rollup.ts';
-import type { Rule } from '../verdict/rule.ts';
+import { rollup } from '../rule-status/rollup.ts';
+import type { Rule } from '../sources/rule.ts';
 import { context, factsOf, NOW, podFacts, rule } from './facts.ts';
 
 export const anyRule: fc.Arbitrary<Rule> = fc

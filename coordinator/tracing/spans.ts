@@ -1,7 +1,7 @@
 /** The spans of a change of a rule: what an agent has told of it, and what the coordinator has done. */
 import type { ChangeTimes, Report } from '#shared/protocol/report.ts';
-import type { Target } from '../cnf/target.ts';
-import type { Rule } from '../verdict/rule.ts';
+import type { Target } from '../sources/cnf-pod.ts';
+import type { Rule } from '../sources/rule.ts';
 import type { ChangedRule } from './change.ts';
 
 /** Times in milliseconds since 1970. */

@@ -9,14 +9,14 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { createAgentMetrics } from '../../agent/metrics.ts';
 import { exposeSources } from '../../coordinator/exposed.ts';
-import { createRollOutMetrics } from '../../coordinator/fleet/metrics.ts';
+import { createRollOutMetrics } from '../../coordinator/controllers/fleet/metrics.ts';
 import {
   createMetrics,
   createNeutronMetrics,
   createReviewMetrics,
   exposeExpiry,
 } from '../../coordinator/metrics.ts';
-import { createPolicyMetrics } from '../../coordinator/policy/metrics.ts';
+import { createPolicyMetrics } from '../../coordinator/controllers/network-policy/metrics.ts';
 import { tableOf } from './markdown.ts';
 
 /** As Prometheus' operator reads it, as far as we use it. */

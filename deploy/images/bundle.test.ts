@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readCloud } from '../../coordinator/provider/neutron/cloud.ts';
+import { readCloud } from '../../coordinator/neutron/cloud.ts';
 import { bundle, MAX_BUNDLE_BYTES } from './bundle.ts';
 import { LICENSES_FILE } from './licenses.ts';
 
@@ -35,7 +35,7 @@ it.each([
 
 it('a bundle reads a clouds.yaml as what is not bundled does', async () => {
   const [entry, file] = [join(folder, 'entry.ts'), join(folder, 'clouds.yaml')];
-  const module = join(root, 'coordinator/provider/neutron/cloud.ts');
+  const module = join(root, 'coordinator/neutron/cloud.ts');
   await writeFile(
     entry,
     `import { readCloud } from '${module}';\nconsole.log(JSON.stringify(await readCloud({ path: process.argv[2] ?? '' })));\n`,

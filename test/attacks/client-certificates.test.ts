@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
-import { createCa, type Pair } from '../../coordinator/certificates/x509.ts';
+import { createCa, type Pair } from '../../coordinator/controllers/certificates/x509.ts';
 import { createWorld, type World } from '../integration/admission/world.ts';
 import { eventually } from '../integration/support/eventually.ts';
 import { zoneWith } from './largest.ts';

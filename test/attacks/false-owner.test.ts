@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
-import { podResource, replicaSets, workloadResources } from '../../coordinator/cnf/workload.ts';
+import { podResource, replicaSets, workloadResources } from '../../coordinator/sources/workload.ts';
 import { createWorld, type World } from '../integration/admission/world.ts';
 import { eventually } from '../integration/support/eventually.ts';
 

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '#shared/kube/objects.ts';
-import { podResource } from '../../coordinator/cnf/workload.ts';
+import { podResource } from '../../coordinator/sources/workload.ts';
 import { createWorld, type World } from '../integration/admission/world.ts';
 import { eventually } from '../integration/support/eventually.ts';
 

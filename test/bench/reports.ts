@@ -17,7 +17,7 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { serveApp } from '#shared/runtime/http-server.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createReportClient, type ReportClient } from '../../agent/report/client.ts';
-import { createCa, issueServing } from '../../coordinator/certificates/x509.ts';
+import { createCa, issueServing } from '../../coordinator/controllers/certificates/x509.ts';
 import { Allowance } from '../../coordinator/reports/allowance.ts';
 import { createIntake } from '../../coordinator/reports/intake.ts';
 import { Reports } from '../../coordinator/reports/reports.ts';

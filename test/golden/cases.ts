@@ -14,7 +14,7 @@ import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { planChildren } from '../../coordinator/generated-rules/children/plan.ts';
+import { planChildren } from '../../coordinator/controllers/generated-rules/children/plan.ts';
 import { allSamples, sampleFileOf } from '../samples/all.ts';
 import type { Sample, Samples, Texts } from '../samples/samples.ts';
 import type { Spec } from '../samples/uci-table.ts';

@@ -11,7 +11,7 @@ import {
 } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { createCa, issueServing } from '../../coordinator/certificates/x509.ts';
+import { createCa, issueServing } from '../../coordinator/controllers/certificates/x509.ts';
 import { prepareTestImage } from './node/image.ts';
 import {
   apply,

@@ -7,7 +7,7 @@ type Mutated = {
 };
 
 export const STRYKER: Readonly<Record<string, Mutated>> = {
-  'coordinator/verdict': { least: 97 },
+  'coordinator/rule-status': { least: 97 },
   'shared/uci': { least: 94 },
   'shared/compile': { tests: ['test/golden'], least: 91 },
   'agent/reconcile': { least: 91 },

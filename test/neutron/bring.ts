@@ -1,11 +1,14 @@
 /** What the coordinator does with a world of the tests, without the API server: what Neutron has is read, and brought to what is wanted. */
-import { applySteps } from '../../coordinator/security-groups/apply.ts';
-import { createMembers } from '../../coordinator/security-groups/members.ts';
-import { stepsFor, type NeutronStep } from '../../coordinator/security-groups/plan.ts';
-import { readPresent } from '../../coordinator/security-groups/present.ts';
-import { wantedOf, type WantedResult } from '../../coordinator/security-groups/wanted.ts';
-import { followed } from '../../coordinator/security-groups/testing/followed.ts';
-import type { Neutron } from '../../coordinator/provider/neutron/neutron.ts';
+import { applySteps } from '../../coordinator/controllers/security-groups/apply.ts';
+import { createMembers } from '../../coordinator/controllers/security-groups/members.ts';
+import { stepsFor, type NeutronStep } from '../../coordinator/controllers/security-groups/plan.ts';
+import { readPresent } from '../../coordinator/controllers/security-groups/present.ts';
+import {
+  wantedOf,
+  type WantedResult,
+} from '../../coordinator/controllers/security-groups/wanted.ts';
+import { followed } from '../../coordinator/controllers/security-groups/testing/followed.ts';
+import type { Neutron } from '../../coordinator/neutron/neutron.ts';
 import type { World } from '../policy/evaluator.ts';
 import { podsOf, policiesOf } from '../policy/product.ts';
 import type { PodNetwork } from './network.ts';

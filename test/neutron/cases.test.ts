@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '#shared/runtime/clock.ts';
-import { createNeutron, type Neutron } from '../../coordinator/provider/neutron/neutron.ts';
+import { createNeutron, type Neutron } from '../../coordinator/neutron/neutron.ts';
 import { startNeutron, type RunningNeutron } from '../neutron-harness/neutron.ts';
 import { CASES, deniedPairs, worldOf, type Step } from '../policy/cases.ts';
 import type { World } from '../policy/evaluator.ts';

@@ -1,15 +1,13 @@
 /**
- * No folder of the product imports from one that uses it, whatever the way round: data flows one way. Folders count to their second
- * level (`coordinator/verdict`); files of a program's own folder assemble it, and nothing below imports them.
+ * No folder of the product imports from one that uses it, whatever the way round: data flows one way. Files of a program's own
+ * folder assemble it, and nothing below imports them.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { productFiles, ROOT } from './product-files.ts';
+import { folderOf, productFiles, ROOT } from './product-files.ts';
 
 const IMPORT = /\bfrom '([^']+)'|\bimport\('([^']+)'\)/g;
-
-const folderOf = (file: string): string => path.dirname(file).split('/').slice(0, 2).join('/');
 
 /** Of the project, from its root. */
 const importsOf = (file: string): string[] =>

@@ -7,7 +7,7 @@ import config from '../vitest.config.ts';
 import { PROJECTS } from './all.ts';
 import { PARTS } from './nightly.ts';
 import { dueSuites, expectedSeconds, ROUND } from './due.ts';
-import { productFiles, ROOT } from './product-files.ts';
+import { folderOf, productFiles, ROOT } from './product-files.ts';
 import type { Project } from './stages.ts';
 import { inputsOf, isOneOf, SUITES } from './suites.ts';
 import { filesOf } from './tested.ts';
@@ -139,8 +139,6 @@ describe('a change of one folder of the product', () => {
     suite,
     files: filesOf(ROOT, inputsOf(suite).paths),
   }));
-  /** To their second level. */
-  const folderOf = (file: string): string => path.dirname(file).split('/').slice(0, 2).join('/');
   const folders = new Set(productFiles().map(folderOf));
 
   it.each([...folders])(`of %s is proven in ${AT_MOST_MINUTES} minutes`, (folder) => {

@@ -71,8 +71,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => [{ projects: inParts({ name: 'e2e-outages' }, 2) }],
     inputs: `
       ${MAINS} ${INSTALLED} agent coordinator shared
-      :!agent/fleet :!coordinator/cli :!coordinator/dashboard :!coordinator/fleet :!coordinator/generated-rules
-      :!coordinator/provider :!coordinator/security-groups :!coordinator/tracing :!shared/trace
+      :!agent/fleet :!coordinator/cli :!coordinator/dashboard :!coordinator/controllers/fleet :!coordinator/controllers/generated-rules
+      :!coordinator/neutron :!coordinator/controllers/security-groups :!coordinator/tracing :!shared/trace
       ${STACK} test/e2e test/faults test/integration test/contract test/policy
     `,
     seconds: 450,
@@ -82,7 +82,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [ON_NODE],
     stages: () => onRealNode('the tests of a real node', [ON_NODE]),
     inputs: `
-      ${MAINS} agent/health agent/io coordinator/admission/cnf coordinator/certificates shared/inject
+      ${MAINS} agent/health agent/io coordinator/admission/cnf coordinator/controllers/certificates shared/inject
       ${INSTALLED} ${STACK} test/e2e-node
     `,
     seconds: 450,
@@ -93,7 +93,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'packets' }],
     stages: () => onRealNode('the tests of packets', [{ name: 'packets' }]),
     inputs: `
-      agent/policy shared/policy coordinator/policy shared/compile shared/resources
+      agent/policy shared/policy coordinator/controllers/network-policy shared/compile shared/resources
       test/policy test/vrrp test/openwrt-simulator test/judge
     `,
     seconds: 150,
@@ -103,7 +103,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'roll-outs of CNFDeployments under traffic',
     projects: [{ name: 'fleet' }],
     inputs: `
-      agent/fleet agent/health coordinator/fleet coordinator/cnf coordinator/cnf-status
+      agent/fleet agent/health coordinator/controllers/fleet coordinator/sources coordinator/controllers/cnf-status
       coordinator/cli/rollout shared/protocol ${STACK} test/fleet
     `,
     seconds: 600,
@@ -113,7 +113,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'people' }, { name: 'dashboard' }],
     inputs: `
       ${MAINS} ${INSTALLED} agent coordinator shared
-      :!agent/device/icn :!coordinator/provider :!coordinator/security-groups
+      :!agent/device/icn :!coordinator/neutron :!coordinator/controllers/security-groups
       ${STACK} test/people test/golden/broken test/prometheus :!test/people/browser :!test/people/docs
     `,
     seconds: 330,
@@ -122,7 +122,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'the commands of README and docs/, and what they print',
     projects: [{ name: 'docs' }],
     inputs: `
-      coordinator/cli coordinator/dashboard coordinator/fleet coordinator/generated-rules
+      coordinator/cli coordinator/dashboard coordinator/controllers/fleet coordinator/controllers/generated-rules
       shared/resources shared/trace deploy/examples deploy/opt-in ${STACK} test/people/docs docs README.md
     `,
     seconds: 240,
@@ -157,8 +157,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'faults' }],
     stages: () => [{ projects: [shareOfFaults()] }],
     inputs: `
-      agent :!agent/fleet :!agent/health :!agent/inspect coordinator/cnf coordinator/memory
-      coordinator/nudge coordinator/reports coordinator/rules coordinator/verdict
+      agent :!agent/fleet :!agent/health :!agent/inspect coordinator/sources
+      coordinator/controllers/refused-pods coordinator/reports coordinator/controllers/rules coordinator/rule-status
       shared/compile shared/kube shared/protocol shared/resources shared/runtime shared/uci
       ${STACK} test/faults test/walks ${RANDOM}
     `,
@@ -170,8 +170,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'load' }],
     stages: () => [{ projects: [shareOfLoad()] }],
     inputs: `
-      coordinator/admission coordinator/memory coordinator/policy coordinator/reports
-      coordinator/rules shared/kube shared/runtime test/attacks test/integration test/stack
+      coordinator/admission coordinator/controllers/network-policy coordinator/reports
+      coordinator/controllers/rules shared/kube shared/runtime test/attacks test/integration test/stack
     `,
     seconds: 150,
     isAlone: true,
@@ -181,7 +181,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'neutron' }],
     stages: shareOfNeutron,
     inputs: `
-      coordinator/policy coordinator/provider coordinator/security-groups shared/policy
+      coordinator/controllers/network-policy coordinator/neutron coordinator/controllers/security-groups shared/policy
       test/policy test/neutron test/neutron-harness
     `,
     seconds: 110,

@@ -7,7 +7,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { createCoordinator } from '../../coordinator/coordinator.ts';
 import { createMetrics } from '../../coordinator/metrics.ts';
-import { Awaited } from '../../coordinator/rules/awaited.ts';
+import { Awaited } from '../../coordinator/controllers/rules/missing-reports.ts';
 import { withoutTracing } from '../../coordinator/tracing/tracing.ts';
 import { KINDS } from './agent.ts';
 import { NAMESPACE } from './api-server.ts';

@@ -10,7 +10,7 @@ import {
 } from './conflicts.ts';
 import { isUnused, purposeIsServed, referencesExist } from './references.ts';
 import { filtersToLookUp, linksToLookUp, tiesOf, tiesToLookUp } from '../ties.ts';
-import { filterOf, identified, type KeptRule } from '../../memory/kept-rule.ts';
+import { filterOf, identified, type KeptRule } from '../../sources/kept-rule.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './check.ts';
 import { findRefusals, referenceModes, verdictOf } from '../decide.ts';

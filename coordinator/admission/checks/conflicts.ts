@@ -2,7 +2,7 @@
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { ORDER_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { few } from '#shared/runtime/few.ts';
-import { isKept } from '../../memory/kept-rule.ts';
+import { isKept } from '../../sources/kept-rule.ts';
 import { hiddenBehind, hidersAmong } from '../hiders.ts';
 import {
   claiming,

@@ -4,7 +4,7 @@ import type { PodTemplate } from '#shared/inject/pod.ts';
 import { templateWarnings } from '#shared/inject/warnings.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { cnfDeploymentResource, tooLarge } from '#shared/resources/cnf-deployment.ts';
-import { deployments } from '../../cnf/workload.ts';
+import { deployments } from '../../sources/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import { findSecond, type SecondCnfDeps } from './find-second.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { workloadOf, type OwnerRef } from '../../cnf/workload.ts';
+import { workloadOf, type OwnerRef } from '../../sources/workload.ts';
 import type { AdmissionRequest, ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { createCnfDeploymentWebhook } from './cnf-deployments.ts';

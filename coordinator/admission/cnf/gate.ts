@@ -7,8 +7,8 @@ import { identityOf, type KubeObject, type ResourceType } from '#shared/kube/obj
 import { find } from '#shared/kube/owned.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { controllerFactsOf, type OwnerRef } from '../../cnf/workload.ts';
-import { fleetPods, HASH_LABEL, isLive, setOf } from '../../fleet/apps.ts';
+import { controllerFactsOf, type OwnerRef } from '../../sources/workload.ts';
+import { fleetPods, HASH_LABEL, isLive, setOf } from '../../controllers/fleet/apps.ts';
 import type { AdmissionRequest } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 

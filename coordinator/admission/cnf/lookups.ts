@@ -2,7 +2,12 @@
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { resourceV1, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import { listedPods, listedWorkloads, type ListedPod, type OwnerRef } from '../../cnf/workload.ts';
+import {
+  listedPods,
+  listedWorkloads,
+  type ListedPod,
+  type OwnerRef,
+} from '../../sources/workload.ts';
 import { createRootOwners } from './root-owner.ts';
 import { servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 

@@ -10,8 +10,8 @@ import type { PodTemplate } from '#shared/inject/pod.ts';
 import { templateWarnings } from '#shared/inject/warnings.ts';
 import { HANDED_OVER_GATE, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { keysWarning, runsAsDefault } from '../../cnf/keys.ts';
-import { controllerFactsOf } from '../../cnf/workload.ts';
+import { keysWarning, runsAsDefault } from '../../sources/key-access.ts';
+import { controllerFactsOf } from '../../sources/workload.ts';
 import { denied } from '../decide.ts';
 import type { AdmissionRefusal } from '../refusals.ts';
 import {

@@ -11,7 +11,7 @@ import {
   replicaSets,
   workloadResources,
   type OwnerRef,
-} from '../../cnf/workload.ts';
+} from '../../sources/workload.ts';
 
 /** `orphan`: of a ReplicaSet, its labels. */
 export type Root = OwnerRef & { orphan?: Labels };

@@ -1,6 +1,6 @@
 /** One CNF per purpose and namespace, counted by root owner: with two, "in sync" would have no clear meaning. */
 import { selects, type LabelSelector } from '#shared/kube/selector.ts';
-import type { Workload } from '../../cnf/workload.ts';
+import type { Workload } from '../../sources/workload.ts';
 import type { Root } from './root-owner.ts';
 import type { AdmissionRefusal } from '../refusals.ts';
 

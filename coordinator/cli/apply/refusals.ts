@@ -15,7 +15,7 @@ import { resourceName } from '#shared/kube/path.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { atOnce } from '#shared/runtime/at-once.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { deployments } from '../../cnf/workload.ts';
+import { deployments } from '../../sources/workload.ts';
 import { isAllowed } from '#shared/kube/access.ts';
 import type { Lacking } from '../cluster/rights.ts';
 import type { CommandIo } from '../command.ts';

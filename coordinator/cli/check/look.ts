@@ -7,9 +7,9 @@ import { objectSchema, resourceV1, type ResourceType } from '#shared/kube/object
 import { resourceName } from '#shared/kube/path.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { resources } from '#shared/resources/resources.ts';
-import { podResource } from '../../cnf/workload.ts';
-import { RESERVED_PORTS } from '../../generated-rules/services/claims.ts';
-import { serviceResource } from '../../generated-rules/services/service.ts';
+import { podResource } from '../../sources/workload.ts';
+import { RESERVED_PORTS } from '../../controllers/generated-rules/services/claims.ts';
+import { serviceResource } from '../../controllers/generated-rules/services/service.ts';
 import { deployments } from '../cluster/deployments.ts';
 import type { ClusterFacts } from '../cluster/facts.ts';
 import { rightsOf } from '../cluster/rights.ts';

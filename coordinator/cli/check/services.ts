@@ -1,10 +1,10 @@
 /** Services whose ports a CNF does not open, judged as the coordinator does. Pure. */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION } from '#shared/names.ts';
-import { podFactsOf } from '../../cnf/workload.ts';
-import { targetOf } from '../../cnf/target.ts';
-import { claimsOf, type Cnfs } from '../../generated-rules/services/claims.ts';
-import { serviceOf } from '../../generated-rules/services/service.ts';
+import { podFactsOf } from '../../sources/workload.ts';
+import { targetOf } from '../../sources/cnf-pod.ts';
+import { claimsOf, type Cnfs } from '../../controllers/generated-rules/services/claims.ts';
+import { serviceOf } from '../../controllers/generated-rules/services/service.ts';
 
 export type RefusedService = {
   /** `namespace/name` */

@@ -6,7 +6,7 @@ import { INJECT_ANNOTATION } from '#shared/inject/annotations.ts';
 import { AGENT_CONTAINER, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { cnfStatusResource, type CnfStatus } from '#shared/resources/cnf-status.ts';
 import { kinds } from '#shared/resources/registry.ts';
-import { podResource } from '../../cnf/workload.ts';
+import { podResource } from '../../sources/workload.ts';
 import { CannotTellError } from '../command.ts';
 import { createLook } from './lists.ts';
 import { rightsOf, type Lacking } from './rights.ts';

@@ -2,8 +2,12 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { POLICY_UID_LABEL } from '#shared/names.ts';
 import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
-import { PolicyShares } from '../../policy/policy-shares.ts';
-import { multiNetworkPolicies, networkPolicies, watchedPods } from '../../policy/watched.ts';
+import { PolicyShares } from '../../controllers/network-policy/policy-shares.ts';
+import {
+  multiNetworkPolicies,
+  networkPolicies,
+  watchedPods,
+} from '../../controllers/network-policy/kept.ts';
 import { createLook, listAll } from '../cluster/lists.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';

@@ -19,8 +19,8 @@ import {
   type PolicyEnforcement,
 } from '#shared/resources/policy-enforcement.ts';
 import { own } from '#shared/runtime/own.ts';
-import { NOT_ENFORCED } from '../../policy/not-enforced.ts';
-import type { AnyPolicy } from '../../policy/watched.ts';
+import { NOT_ENFORCED } from '../../controllers/network-policy/not-enforced.ts';
+import type { AnyPolicy } from '../../controllers/network-policy/kept.ts';
 import { cureOf } from '../cures.ts';
 import { docsOf } from '../docs/topics.ts';
 import { API_VERSION, headOf } from '../output/format.ts';

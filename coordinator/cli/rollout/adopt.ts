@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
-import type { FleetDeployment } from '../../fleet/apps.ts';
+import type { FleetDeployment } from '../../controllers/fleet/apps.ts';
 import { isControlledBy } from '#shared/kube/owned.ts';
-import { ownerOf } from '../../fleet/deployment.ts';
+import { ownerOf } from '../../controllers/fleet/deployment.ts';
 import type { Change } from './change.ts';
 
 /** `others`: kinds of other workloads that have its name. */

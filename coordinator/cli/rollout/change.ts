@@ -9,9 +9,9 @@ import {
   setOf,
   type FleetReplicaSet,
   type PodTemplateText,
-} from '../../fleet/apps.ts';
-import { templateOfSet } from '../../fleet/deployment.ts';
-import { promotionOf } from '../../fleet/promotion.ts';
+} from '../../controllers/fleet/apps.ts';
+import { templateOfSet } from '../../controllers/fleet/deployment.ts';
+import { promotionOf } from '../../controllers/fleet/promotion.ts';
 
 /** `said`: what has been done, or why nothing was. */
 export type Change = { patch?: Patch; said: string };

@@ -9,7 +9,7 @@ import {
   fleetReplicaSets,
   type FleetDeployment,
   type FleetReplicaSet,
-} from '../../fleet/apps.ts';
+} from '../../controllers/fleet/apps.ts';
 import { runCli } from '../testing.ts';
 import { adopted } from './adopt.ts';
 import { paused, promoted, undone } from './change.ts';

@@ -2,9 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import { find } from '#shared/kube/owned.ts';
 import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
-import { daemonSets, statefulSets } from '../../cnf/workload.ts';
-import { fleetDeployments, fleetReplicaSets, type FleetReplicaSet } from '../../fleet/apps.ts';
-import { selectorOf } from '../../fleet/deployment.ts';
+import { daemonSets, statefulSets } from '../../sources/workload.ts';
+import {
+  fleetDeployments,
+  fleetReplicaSets,
+  type FleetReplicaSet,
+} from '../../controllers/fleet/apps.ts';
+import { selectorOf } from '../../controllers/fleet/deployment.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import {
   EXIT,

@@ -1,6 +1,6 @@
 /** What `sdewan rollout status` and `history` print. Pure. */
 import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
-import { revisionNumberOf, setOf, type FleetReplicaSet } from '../../fleet/apps.ts';
+import { revisionNumberOf, setOf, type FleetReplicaSet } from '../../controllers/fleet/apps.ts';
 import { ageOf } from '../output/age.ts';
 import { printable, table } from '../output/table.ts';
 

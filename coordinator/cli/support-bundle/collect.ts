@@ -13,7 +13,7 @@ import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
 import { createRedaction } from '#shared/protocol/redaction.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { podResource } from '../../cnf/workload.ts';
+import { podResource } from '../../sources/workload.ts';
 import { inspectAgent, kernelRules, metricsOf, type Pod } from '../agents/ask.ts';
 import type { Cluster } from '../cluster/connect.ts';
 import { createLook } from '../cluster/lists.ts';

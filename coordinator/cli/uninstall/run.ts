@@ -10,7 +10,7 @@ import {
   replicaSets,
   workloadResources,
   type OwnerRef,
-} from '../../cnf/workload.ts';
+} from '../../sources/workload.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { EXIT, optionsBy, type CommandIo, type ExitCode, type Run } from '../command.ts';
 import { uninstall } from './uninstall.ts';

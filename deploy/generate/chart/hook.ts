@@ -14,7 +14,7 @@ import {
   unlabelledKinds,
   webhookKinds,
 } from '../../../coordinator/cli/uninstall/found.ts';
-import { podResource, replicaSets } from '../../../coordinator/cnf/workload.ts';
+import { podResource, replicaSets } from '../../../coordinator/sources/workload.ts';
 import type { Manifest } from '../../installation/kustomization.ts';
 import { rightsOn } from '../roles.ts';
 import { createTemplate, withScalar, withValue } from './template.ts';

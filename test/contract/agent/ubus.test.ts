@@ -9,7 +9,7 @@ import {
   OpenwrtUnreachableError,
   type Driver,
 } from '../../../agent/device/driver.ts';
-import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
+import { createCa, issueServing } from '../../../coordinator/controllers/certificates/x509.ts';
 import { readUci } from '../../judge/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { ubusDriver } from './support/pass.ts';

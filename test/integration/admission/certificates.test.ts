@@ -8,7 +8,7 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
-import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
+import { createCa, issueServing } from '../../../coordinator/controllers/certificates/x509.ts';
 import { coordinatorEnvSchema } from '../../../coordinator/settings/env.ts';
 import { createMetrics } from '../../../coordinator/metrics.ts';
 import { createTls, type Tls } from '../../../coordinator/tls.ts';

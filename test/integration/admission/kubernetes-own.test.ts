@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { kinds } from '#shared/resources/registry.ts';
-import { podResource } from '../../../coordinator/cnf/workload.ts';
+import { podResource } from '../../../coordinator/sources/workload.ts';
 import { listOf } from '../../stack/installation.ts';
 import { sdewan } from '../../stack/sdewan.ts';
 import { brokenSampleOf, crOf, sampleOf } from './samples.ts';

@@ -15,7 +15,7 @@ import { objectSchema } from '#shared/kube/objects.ts';
 import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { createReportClient } from '../../../agent/report/client.ts';
-import { splitBundle } from '../../../coordinator/certificates/x509.ts';
+import { splitBundle } from '../../../coordinator/controllers/certificates/x509.ts';
 import { crOf, sampleOf } from './samples.ts';
 import { createWorld, type World } from './world.ts';
 import { eventually } from '../support/eventually.ts';

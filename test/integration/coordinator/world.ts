@@ -12,7 +12,7 @@ import type { ControlGroup } from '../../attacks/control-group.ts';
 import { applyCrds } from '../support/crds.ts';
 import { startCoordinatorProcess, type CoordinatorProcess } from '../support/process.ts';
 import { createAccount, type Rights } from './rights.ts';
-import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
+import { createCa, issueServing } from '../../../coordinator/controllers/certificates/x509.ts';
 import type { Manifest } from '../../stack/installation.ts';
 
 const DAY_MS = 86_400_000;

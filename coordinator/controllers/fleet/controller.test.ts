@@ -1,0 +1,999 @@
+/** The controller against an API server in memory: what it writes, in which order, and what it leaves alone. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeploymentStatus,
+} from '#shared/resources/cnf-deployment.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { Registry } from '#shared/runtime/prometheus.ts';
+import { fleetDeployments, fleetPods, fleetReplicaSets } from './apps.ts';
+import { createFleetController, type FleetController } from './controller.ts';
+import type { AgentsHeard } from './distance-answers.ts';
+import { createRollOutMetrics } from './metrics.ts';
+import type { Standing } from './reported.ts';
+import { FakeFleetApi, NAMESPACE } from './testing/api-server.ts';
+
+const IN_SYNC: Standing = {
+  link: 'Connected',
+  missing: new Map(),
+  actual: undefined,
+  unheard: false,
+};
+const GATE = 'fleet.sdewan.akraino.org/handed-over';
+const labels = { sdewanPurpose: 'cnf-1' };
+const template = (image: string, of: object = labels) => ({
+  metadata: { labels: of },
+  spec: { containers: [{ name: 'openwrt', image }] },
+});
+
+let api: FakeFleetApi;
+let registry: Registry;
+let events: RecordedEvent[];
+let standing: ((pod: string) => Standing) | undefined;
+let agents: AgentsHeard;
+let fleet: FleetController;
+/** By pod: what the agents were told last; they have it in force at once. */
+let told: Map<string, number>;
+let stop: AbortController;
+let running: Promise<void>;
+beforeEach(() => {
+  vi.useFakeTimers();
+  api = new FakeFleetApi();
+  events = [];
+  told = new Map();
+  standing = () => IN_SYNC;
+  agents = { heard: 10, known: 10 };
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+const cnf = (name: string, image: string, spec: object = {}): void => {
+  const own = { ...labels, sdewanPurpose: name };
+  const known = api.get('cnfdeployments', name);
+  api.put(cnfDeploymentResource, {
+    ...known,
+    metadata: { ...known?.metadata, name },
+    spec: {
+      replicas: 1,
+      strategy: 'RollingUpdate',
+      surge: '100%',
+      selector: { matchLabels: own },
+      template: template(image, own),
+      bakeSeconds: 30,
+      progressDeadline: '15m',
+      createTimeout: '10m',
+      healthTimeout: '0s',
+      onFailure: 'Rollback',
+      paused: false,
+      ...spec,
+    },
+  });
+};
+
+/** As the controller of Deployments would: the set of that revision, with a pod of that name. */
+const kubernetesMakes = (
+  revision: number,
+  pod: { gate?: 'False' | 'True'; name?: string } = {},
+): void => {
+  const set = `hash${revision}`;
+  const deployment = api.get('deployments', 'cnf-1');
+  if (!deployment) throw new Error('there is no Deployment');
+  const { metadata } = deployment;
+  const annotations = { 'deployment.kubernetes.io/revision': String(revision) };
+  api.put(fleetDeployments, {
+    ...deployment,
+    metadata: { ...metadata, annotations },
+    status: { observedGeneration: metadata.generation },
+  });
+  const ownerOf = (kind: string, name: string, uid: string) => [
+    { apiVersion: 'apps/v1', kind, name, uid, controller: true },
+  ];
+  const made = api.put(fleetReplicaSets, {
+    metadata: {
+      name: `cnf-1-${set}`,
+      annotations,
+      labels: { ...labels, 'pod-template-hash': set },
+      ownerReferences: ownerOf('Deployment', 'cnf-1', metadata.uid),
+    },
+    spec: { template: Object(deployment['spec']).template },
+  });
+  const isReady = pod.gate !== 'False';
+  api.put(fleetPods, {
+    metadata: {
+      name: `cnf-1-${set}-${pod.name ?? 'a'}`,
+      labels: { ...labels, 'pod-template-hash': set },
+      ownerReferences: ownerOf('ReplicaSet', made.metadata.name, made.metadata.uid),
+    },
+    spec: { containers: [], readinessGates: pod.gate ? [{ conditionType: GATE }] : [] },
+    status: {
+      phase: 'Running',
+      conditions: [
+        { type: 'ContainersReady', status: 'True' },
+        { type: 'Ready', status: isReady ? 'True' : 'False' },
+      ],
+    },
+  });
+};
+
+const start = (): void => {
+  registry = new Registry();
+  fleet = createFleetController({
+    client: api.client(),
+    namespace: undefined,
+    standings: () => {
+      const of = standing;
+      return of && ((target) => ({ ...of(target.name), actual: told.get(target.uid) }));
+    },
+    orders: {
+      agentsHeard: () => agents,
+      begin: () => told.clear(),
+      give: (_, orders) => {
+        told = new Map([...orders].map(([uid, { distance }]) => [uid, distance]));
+      },
+    },
+    addressesOf: () => new Map(),
+    reportedAt: () => undefined,
+    record: (event) => events.push(event),
+    metrics: NO_METRICS,
+    rollOuts: createRollOutMetrics(registry, { leads: () => true, clock: systemClock }),
+    leadership: ALWAYS_LEADING,
+    clock: { ...systemClock, sleep: sleepOn(systemClock.after) },
+    log: silentLogger,
+  });
+  running = fleet.run(stop.signal);
+};
+
+const pass = (seconds = 1): Promise<unknown> => vi.advanceTimersByTimeAsync(seconds * 1_000);
+const look = async (): Promise<void> => {
+  fleet.mark({ namespace: NAMESPACE, purpose: 'cnf-1' });
+  await pass();
+};
+const statusOf = (name = 'cnf-1'): CnfDeploymentStatus =>
+  Object(api.get('cnfdeployments', name))['status'] ?? {};
+const conditionOf = (type: string) =>
+  statusOf().conditions?.find((condition) => condition.type === type);
+const reasons = (): string[] => events.map(({ reason }) => reason);
+
+/** The next such write takes effect, and its answer does not come. */
+const losesAnswer = (write: string): void => {
+  let isLost = false;
+  api.fate = (one) => {
+    if (isLost || one !== write) return undefined;
+    isLost = true;
+    return 'lost';
+  };
+};
+const toldOf = (reason: string): number => reasons().filter((one) => one === reason).length;
+
+const serve = async (spec: object = {}): Promise<void> => {
+  cnf('cnf-1', 'openwrt:1', spec);
+  start();
+  await pass();
+  kubernetesMakes(1);
+  await look();
+};
+
+it('makes a Deployment that it controls, and says when its first set serves', async () => {
+  await serve();
+  const deployment = api.get('deployments', 'cnf-1');
+  expect(deployment?.metadata.ownerReferences).toMatchObject([
+    { kind: 'CNFDeployment', name: 'cnf-1', controller: true },
+  ]);
+  expect(deployment?.metadata.labels).toMatchObject(labels);
+  expect(statusOf()).toMatchObject({ stage: 'Current', currentRevision: 'hash1' });
+  expect(conditionOf('Available')?.status).toBe('True');
+  expect(api.get('pods', 'cnf-1-hash1-a')?.metadata.labels).toMatchObject({
+    'sdewan.akraino.org/active': 'true',
+  });
+  expect(reasons()).toContain('Current');
+});
+
+it('writes nothing at rest', async () => {
+  await serve();
+  await pass(5);
+  const before = api.writes.length;
+  await look();
+  await pass(3_600);
+  expect(api.writes.slice(before)).toEqual([]);
+});
+
+it('does nothing before pods and rules are known', async () => {
+  standing = undefined;
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass(60);
+  expect(api.writes).toEqual([]);
+  standing = () => IN_SYNC;
+  await pass();
+  expect(api.writes).toContain('create deployments/cnf-1');
+});
+
+it('hands over label and gate by one call, and goes on after a conflict', async () => {
+  await serve();
+  cnf('cnf-1', 'openwrt:2');
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  const pod = 'pods/cnf-1-hash2-a';
+  api.refusals.set(`status ${pod}`, { status: 409, reason: 'Conflict' });
+  const before = api.writes.length;
+  await look();
+  expect(statusOf().stage).not.toBe('HandedOver');
+  api.refusals.clear();
+  await pass(60);
+  const calls = api.writes.slice(before).filter((write) => write.includes(pod));
+  expect(new Set(calls)).toEqual(new Set([`status ${pod}`]));
+  expect(api.get('pods', 'cnf-1-hash2-a')?.metadata.labels).toMatchObject({
+    'sdewan.akraino.org/active': 'true',
+  });
+  expect(Object(api.get('pods', 'cnf-1-hash2-a'))['status'].conditions).toContainEqual(
+    expect.objectContaining({ type: GATE, status: 'True' }),
+  );
+  expect(statusOf()).toMatchObject({ stage: 'HandedOver', stagedRevision: 'hash2' });
+});
+
+const bakes = async (spec: object = {}): Promise<void> => {
+  await serve(spec);
+  cnf('cnf-1', 'openwrt:2', spec);
+  await look();
+  kubernetesMakes(2, { gate: 'True' });
+  await look();
+};
+const imageOf = (): unknown => {
+  const { spec } = Object(api.get('deployments', 'cnf-1'));
+  return spec.template.spec.containers[0].image;
+};
+
+it('a newer template waits until the set that bakes has given the traffic back', async () => {
+  await bakes();
+  const before = api.writes.length;
+  cnf('cnf-1', 'openwrt:3');
+  await look();
+  const writes = api.writes.slice(before);
+  const [taken, asked] = ['status pods/cnf-1-hash2-a', 'replace deployments/cnf-1'];
+  expect(writes.filter((write) => [taken, asked].includes(write))).toEqual([taken, asked]);
+  expect(imageOf()).toBe('openwrt:3');
+});
+
+it('a newer template waits until Kubernetes has seen that, since it would take the proven pods instead', async () => {
+  await bakes();
+  const count = (availableReplicas: number): void => {
+    const deployment = api.get('deployments', 'cnf-1');
+    if (!deployment) throw new Error('there is no Deployment');
+    const status = { ...Object(deployment['status']), availableReplicas };
+    api.put(fleetDeployments, { ...deployment, status });
+  };
+  count(2);
+  cnf('cnf-1', 'openwrt:3');
+  await look();
+  await pass(5);
+  expect(imageOf()).toBe('openwrt:2');
+  expect(statusOf().waitsFor).toEqual([
+    'a newer template, for which the set before it loses the traffic',
+  ]);
+  count(1);
+  await pass(5);
+  expect(imageOf()).toBe('openwrt:3');
+});
+
+it('pod by pod, Kubernetes puts the proven pods back before a newer template is tried', async () => {
+  const surge = { surge: 1, replicas: 2 };
+  await bakes(surge);
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({
+    spec: { strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } },
+  });
+  cnf('cnf-1', 'openwrt:3', surge);
+  await look();
+  expect(imageOf()).toBe('openwrt:1');
+  kubernetesMakes(1);
+  await look();
+  await pass(5);
+  expect(imageOf()).toBe('openwrt:1');
+  api.remove('pods', 'cnf-1-hash2-a');
+  await pass(5);
+  expect(imageOf()).toBe('openwrt:3');
+});
+
+const standby = (): void => {
+  const active = api.get('pods', 'cnf-1-hash1-a');
+  if (!active) throw new Error('there is no pod');
+  api.put(fleetPods, {
+    ...active,
+    metadata: {
+      ...active.metadata,
+      uid: 'uid-standby',
+      name: 'cnf-1-hash1-b',
+      labels: { ...labels, 'pod-template-hash': 'hash1' },
+    },
+  });
+};
+const activeOf = (): string[] =>
+  ['a', 'b'].filter(
+    (name) =>
+      api.get('pods', `cnf-1-hash1-${name}`)?.metadata.labels?.['sdewan.akraino.org/active'] ===
+      'true',
+  );
+
+it('a standby gets the label when the active pod is gone, after the status says so', async () => {
+  await serve();
+  standby();
+  await look();
+  // Who has confirmed it is said two seconds later.
+  await pass(3);
+  expect(statusOf()).toMatchObject({
+    active: 'cnf-1-hash1-a',
+    distances: [
+      { pod: 'cnf-1-hash1-a', distance: 0, confirmed: true },
+      { pod: 'cnf-1-hash1-b', distance: 1, confirmed: true },
+    ],
+  });
+  expect(activeOf()).toEqual(['a']);
+  const before = api.writes.length;
+  api.remove('pods', 'cnf-1-hash1-a');
+  await look();
+  expect(api.writes.slice(before, before + 2)).toEqual([
+    'status cnfdeployments/cnf-1',
+    'patch pods/cnf-1-hash1-b',
+  ]);
+  expect(activeOf()).toEqual(['b']);
+});
+
+it('a standby gets the label when the agent of the active pod is not heard, and keeps it when that is heard again', async () => {
+  await serve();
+  standby();
+  await look();
+  standing = (pod) => ({ ...IN_SYNC, unheard: pod.endsWith('-a') });
+  await look();
+  await look();
+  expect(activeOf()).toEqual(['b']);
+  standing = () => IN_SYNC;
+  await look();
+  await look();
+  expect(activeOf()).toEqual(['b']);
+  expect(statusOf().active).toBe('cnf-1-hash1-b');
+});
+
+it('says on a pod that its weight is no integer, once, and takes it as 0', async () => {
+  await serve();
+  const pod = api.get('pods', 'cnf-1-hash1-a');
+  const annotations = { 'fleet.sdewan.akraino.org/weight': 'heavy' };
+  api.put(fleetPods, { ...pod, metadata: { name: '', ...pod?.metadata, annotations } });
+  await look();
+  await look();
+  expect(events.filter(({ reason }) => reason === 'WeightInvalid')).toMatchObject([
+    { object: { kind: 'Pod', metadata: { name: 'cnf-1-hash1-a' } }, once: true },
+  ]);
+});
+
+it('with onFailure Pause a set that was given up stays as it is, without traffic', async () => {
+  const spec = { progressDeadline: '10s', onFailure: 'Pause' };
+  await serve(spec);
+  cnf('cnf-1', 'openwrt:2', spec);
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  await look();
+  const before = api.writes.length;
+  await pass(60);
+  expect(statusOf()).toMatchObject({ stage: 'Failed', failedRevision: 'hash2' });
+  expect(imageOf()).toBe('openwrt:2');
+  const writes = api.writes.slice(before);
+  expect(writes.filter((write) => / (deployments|pods)\//.test(write))).toEqual([]);
+});
+
+it('tells and counts a set that was given up when no answer to that came, and goes back', async () => {
+  await serve({ progressDeadline: '10s' });
+  cnf('cnf-1', 'openwrt:2', { progressDeadline: '10s' });
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  await pass(6);
+  expect(statusOf().stage).toBe('Staged');
+  losesAnswer('status cnfdeployments/cnf-1');
+  await pass(10);
+  expect(toldOf('RollOutFailed')).toBe(1);
+  expect(await registry.metrics()).toContain('sdewan_coordinator_rollouts_failed_total 1');
+  expect(imageOf()).toBe('openwrt:1');
+});
+
+it('counts in which stage it is, and for how long no ready pod has the traffic', async () => {
+  await serve();
+  await look();
+  expect(await registry.metrics()).toContain(
+    'sdewan_coordinator_rollout_stage{namespace="edge",purpose="cnf-1",stage="Current"} 1',
+  );
+  const pod = api.get('pods', 'cnf-1-hash1-a');
+  const conditions = [{ type: 'Ready', status: 'False' }];
+  const metadata = { name: 'cnf-1-hash1-a', ...pod?.metadata };
+  api.put(fleetPods, { ...pod, metadata, status: { phase: 'Running', conditions } });
+  await look();
+  await pass(10);
+  const lost = /unserved_seconds_total (\d+)/.exec(await registry.metrics())?.[1];
+  expect(Number(lost)).toBeGreaterThanOrEqual(10);
+});
+
+it('undoes what somebody has changed in the Deployment, with an Event', async () => {
+  await serve();
+  const deployment = api.get('deployments', 'cnf-1');
+  const spec = Object(deployment)['spec'];
+  api.put(fleetDeployments, {
+    ...deployment,
+    metadata: { name: 'cnf-1', ...deployment?.metadata },
+    spec: { ...spec, replicas: 3 },
+  });
+  await look();
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 1 } });
+  expect(reasons().filter((reason) => reason === 'DeploymentReverted')).toHaveLength(1);
+});
+
+it('tells that it was undone when no answer to that came', async () => {
+  await serve();
+  const { metadata, ...deployment } = api.get('deployments', 'cnf-1') ?? { metadata: { name: '' } };
+  const spec = { ...Object(deployment).spec, replicas: 3 };
+  losesAnswer('replace deployments/cnf-1');
+  api.put(fleetDeployments, { ...deployment, metadata, spec });
+  await look();
+  await pass(5);
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 1 } });
+  expect(toldOf('DeploymentReverted')).toBe(1);
+});
+
+it('leaves a Deployment of somebody else alone, and says so', async () => {
+  api.put(fleetDeployments, { metadata: { name: 'cnf-1' }, spec: { template: {} } });
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass(60);
+  expect(conditionOf('Degraded')).toMatchObject({ status: 'True', reason: 'NameTaken' });
+  expect(api.writes.filter((write) => write.includes('deployments/cnf-1'))).toEqual([
+    'status cnfdeployments/cnf-1',
+  ]);
+  expect(new Set(events.map(({ reason, once }) => `${reason} ${once}`))).toEqual(
+    new Set(['NameTaken true']),
+  );
+});
+
+it('knows which set of an adopted Deployment serves before it writes the Deployment', async () => {
+  await serve();
+  const deployment = api.get('deployments', 'cnf-1');
+  stop.abort();
+  await running;
+  api.remove('cnfdeployments', 'cnf-1');
+  cnf('cnf-1', 'openwrt:2');
+  const before = api.writes.length;
+  stop = new AbortController();
+  start();
+  await pass(5);
+  expect(api.writes.slice(before, before + 2)).toEqual([
+    'status cnfdeployments/cnf-1',
+    'replace deployments/cnf-1',
+  ]);
+  expect(statusOf()).toMatchObject({ currentRevision: 'hash1' });
+  expect(api.get('deployments', 'cnf-1')?.metadata.uid).toBe(deployment?.metadata.uid);
+});
+
+it('sends no template that is too large, and says how large it may be', async () => {
+  cnf('cnf-1', 'a'.repeat(65_536));
+  start();
+  await pass(60);
+  expect(conditionOf('Degraded')).toMatchObject({
+    status: 'True',
+    reason: 'TooLarge',
+    message: expect.stringContaining('at most 65536'),
+  });
+  expect(api.writes).toEqual(['status cnfdeployments/cnf-1']);
+});
+
+it('sends no template where it may not write Deployments, and asks again after a minute at most', async () => {
+  api.mayNot.add('create deployments');
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass(600);
+  expect(conditionOf('Degraded')).toMatchObject({
+    status: 'True',
+    reason: 'Forbidden',
+    message: expect.stringContaining('it may not create deployments.apps there'),
+  });
+  expect(api.writes).toEqual(['status cnfdeployments/cnf-1']);
+  expect(api.rightsAsked.length).toBeLessThan(100);
+  api.mayNot.clear();
+  await pass(60);
+  expect(api.get('deployments', 'cnf-1')).toBeDefined();
+});
+
+it.each([
+  ['Forbidden', { status: 403, reason: 'Forbidden' }, 'bind ClusterRole sdewan-fleet'],
+  ['Refused', { status: 409, reason: 'Conflict' }, ''],
+])(
+  'says why it may not make the Deployment, and tries again: %s',
+  async (reason, refusal, words) => {
+    api.refusals.set('create deployments/cnf-1', refusal);
+    cnf('cnf-1', 'openwrt:1');
+    start();
+    await pass();
+    expect(conditionOf('Degraded')).toMatchObject({
+      status: 'True',
+      reason,
+      message: expect.stringContaining(words),
+    });
+    api.refusals.clear();
+    await pass(30);
+    expect(api.get('deployments', 'cnf-1')).toBeDefined();
+  },
+);
+
+it('says nothing of a Deployment that was made by somebody a moment ago, and looks again', async () => {
+  api.refusals.set('create deployments/cnf-1', { status: 409, reason: 'AlreadyExists' });
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass(5);
+  expect(statusOf()).toEqual({});
+});
+
+it('a report makes it look at the CNFDeployment of its own CNF only', async () => {
+  await serve();
+  cnf('cnf-2', 'openwrt:1');
+  await pass(60);
+  api.reads.length = 0;
+  fleet.mark({ namespace: NAMESPACE, purpose: 'cnf-3' });
+  fleet.mark({ namespace: 'elsewhere', purpose: 'cnf-1' });
+  fleet.mark({ namespace: NAMESPACE, purpose: undefined });
+  await pass();
+  expect(api.reads).toEqual([]);
+  await look();
+  expect(new Set(api.reads)).toEqual(new Set(['cnfdeployments/cnf-1', 'deployments/cnf-1']));
+});
+
+const setStatus = (name: string): unknown => Object(api.get('cnfsets', name))['status'];
+const writesOfMirror = (since: number): string[] =>
+  api.writes.slice(since).filter((write) => / cnf(set)?s\//.test(write));
+
+it('keeps a CNFSet for each revision and a CNF for each pod, each with its status by one call', async () => {
+  await serve();
+  await pass(5);
+  expect(writesOfMirror(0).slice(0, 2)).toEqual([
+    'create cnfsets/cnf-1-hash1',
+    'create cnfs/cnf-1-hash1-a',
+  ]);
+  expect(api.get('cnfsets', 'cnf-1-hash1')).toMatchObject({
+    metadata: { ownerReferences: [{ kind: 'CNFDeployment', name: 'cnf-1', controller: true }] },
+    spec: { deployment: 'cnf-1', revision: 1, templateHash: 'hash1' },
+    status: { stage: 'Current', outcome: 'Proven', replicas: 1, ready: 1, inSync: 1 },
+  });
+  expect(api.get('cnfs', 'cnf-1-hash1-a')).toMatchObject({
+    metadata: { ownerReferences: [{ kind: 'Pod', name: 'cnf-1-hash1-a', controller: true }] },
+    spec: { deployment: 'cnf-1', templateHash: 'hash1' },
+    status: { phase: 'Running', podUID: 'uid-pods-cnf-1-hash1-a' },
+  });
+});
+
+it('makes a CNF anew that somebody has deleted, and its pod stays', async () => {
+  await serve();
+  await pass(5);
+  const before = api.get('pods', 'cnf-1-hash1-a');
+  api.remove('cnfs', 'cnf-1-hash1-a');
+  await pass(5);
+  expect(api.get('cnfs', 'cnf-1-hash1-a')).toBeDefined();
+  expect(api.get('pods', 'cnf-1-hash1-a')).toEqual(before);
+});
+
+it('leaves the CNF of a pod that goes to Kubernetes, and removes that of one that has ended and stays', async () => {
+  await serve();
+  standby();
+  await look();
+  await pass(5);
+  const { metadata, ...pod } = api.get('pods', 'cnf-1-hash1-b') ?? { metadata: { name: '' } };
+  api.put(fleetPods, { ...pod, metadata, status: { phase: 'Failed', reason: 'Evicted' } });
+  api.remove('pods', 'cnf-1-hash1-a');
+  const before = api.writes.length;
+  await look();
+  await pass(30);
+  expect(writesOfMirror(before).filter((write) => write.startsWith('delete'))).toEqual([
+    'delete cnfs/cnf-1-hash1-b',
+  ]);
+});
+
+describe('what a roll-out writes', () => {
+  const becomesReady = (name: string): void => {
+    const pod = api.get('pods', name) ?? { metadata: { name } };
+    const conditions = [
+      ...Object(pod).status.conditions.filter(({ type }: { type: string }) => type !== 'Ready'),
+      { type: 'Ready', status: 'True' },
+    ];
+    api.put(fleetPods, { ...pod, status: { phase: 'Running', conditions } });
+  };
+  const rolled = async (
+    bakeSeconds: number,
+    names: readonly string[] = ['a'],
+    fate: typeof api.fate = () => undefined,
+  ): Promise<string[]> => {
+    const spec = { bakeSeconds, replicas: names.length };
+    cnf('cnf-1', 'openwrt:1', spec);
+    start();
+    await pass();
+    for (const name of names) kubernetesMakes(1, { name });
+    await look();
+    await pass(60);
+    const before = api.writes.length;
+    api.fate = fate;
+    cnf('cnf-1', 'openwrt:2', spec);
+    await look();
+    standing = (name) => (name.includes('hash2') ? { ...IN_SYNC, link: 'Unknown' } : IN_SYNC);
+    for (const name of names) {
+      kubernetesMakes(2, { gate: 'False', name });
+      await pass(1.5);
+    }
+    const lacks = new Map([['FirewallRule a', { refused: false, reason: 'NotApplied' }]]);
+    // Not each moment of it is told: for half a second it is Connected.
+    standing = (name) => (name.includes('hash2') ? { ...IN_SYNC, missing: lacks } : IN_SYNC);
+    await look();
+    standing = () => IN_SYNC;
+    await pass(2);
+    expect(statusOf().stage).toBe('HandedOver');
+    for (const name of names) becomesReady(`cnf-1-hash2-${name}`);
+    await pass(2);
+    expect(statusOf().stage).toBe('Baking');
+    await pass(bakeSeconds - 1);
+    for (const name of names) api.remove('pods', `cnf-1-hash1-${name}`);
+    await pass(60);
+    expect(statusOf().stage).toBe('Current');
+    return api.writes.slice(before).toSorted();
+  };
+  const expected = (names: readonly string[], more: readonly string[] = []): string[] =>
+    [
+      'replace deployments/cnf-1',
+      // Staged, Swapping, HandedOver, Baking, Current.
+      ...Array.from({ length: 5 }, () => 'status cnfdeployments/cnf-1'),
+      'patch pods/cnf-1-hash1-a',
+      'create cnfsets/cnf-1-hash2',
+      ...names.flatMap((name) => [
+        `status pods/cnf-1-hash2-${name}`,
+        `create cnfs/cnf-1-hash2-${name}`,
+        `patch cnfs/cnf-1-hash2-${name}`,
+      ]),
+      'patch cnfsets/cnf-1-hash1',
+      'patch cnfsets/cnf-1-hash2',
+      ...more,
+    ].toSorted();
+
+  it.each([3, 30])('of one pod is 13 writes when it bakes for %d seconds', async (bakeSeconds) => {
+    expect(await rolled(bakeSeconds)).toEqual(expected(['a']));
+  });
+
+  it('of three pods that come one after the other is 19', async () => {
+    const names = ['a', 'b', 'c'];
+    expect(await rolled(30, names)).toEqual(expected(names));
+  });
+
+  it('is two more when it bakes for longer than a minute', async () => {
+    const more = ['patch cnfsets/cnf-1-hash2', 'patch cnfs/cnf-1-hash1-a'];
+    expect(await rolled(90)).toEqual(expected(['a'], more));
+  });
+
+  const writes = Array.from({ length: expected(['a']).length }, (_, index) => index + 1);
+  it.each(writes.flatMap((nth) => [[nth, 'lost'] as const, [nth, 'overtaken'] as const]))(
+    'is done once, and told once, when the answer to write %i is %s',
+    async (nth, fate) => {
+      let written = 0;
+      await rolled(30, ['a'], () => {
+        written += 1;
+        return written === nth ? fate : undefined;
+      });
+      expect(reasons()).toEqual([
+        'Current',
+        'Staged',
+        'Swapping',
+        'HandedOver',
+        'Baking',
+        'Current',
+      ]);
+      expect(api.get('deployments', 'cnf-1')?.metadata.generation).toBe(2);
+      expect(statusOf()).toMatchObject({
+        stage: 'Current',
+        currentRevision: 'hash2',
+        active: 'cnf-1-hash2-a',
+        distances: [{ pod: 'cnf-1-hash2-a', distance: 0, confirmed: true }],
+      });
+      expect(statusOf()).not.toHaveProperty('staged');
+      expect(api.get('pods', 'cnf-1-hash2-a')).toMatchObject({
+        metadata: { labels: { 'sdewan.akraino.org/active': 'true' } },
+        status: {
+          conditions: expect.arrayContaining([
+            expect.objectContaining({ type: GATE, status: 'True' }),
+          ]),
+        },
+      });
+      expect(setStatus('cnf-1-hash1')).toMatchObject({ stage: 'Replaced', outcome: 'Proven' });
+      expect(setStatus('cnf-1-hash2')).toMatchObject({ stage: 'Current', outcome: 'Proven' });
+      expect(api.get('cnfs', 'cnf-1-hash2-a')).toMatchObject({ status: { phase: 'Running' } });
+    },
+  );
+
+  it('begins with the template of before when it is given up', async () => {
+    await serve({ progressDeadline: '10s' });
+    await pass(60);
+    cnf('cnf-1', 'openwrt:2', { progressDeadline: '10s' });
+    await look();
+    kubernetesMakes(2, { gate: 'False' });
+    standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+    await pass(6);
+    const before = api.writes.length;
+    await pass(10);
+    expect(api.writes.slice(before, before + 2)).toEqual([
+      'status cnfdeployments/cnf-1',
+      'replace deployments/cnf-1',
+    ]);
+    expect(statusOf().stage).toBe('Failed');
+  });
+});
+
+it('removes what is left of a CNFDeployment that is gone', async () => {
+  await serve();
+  await pass(5);
+  api.remove('cnfdeployments', 'cnf-1');
+  stop.abort();
+  await running;
+  stop = new AbortController();
+  start();
+  await pass(10);
+  expect([api.get('cnfs', 'cnf-1-hash1-a'), api.get('cnfsets', 'cnf-1-hash1')]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  expect(api.get('pods', 'cnf-1-hash1-a')).toBeDefined();
+});
+
+it('writes a CNF whose agent comes and goes at most once in two seconds', async () => {
+  await serve();
+  await pass(5);
+  const before = api.writes.length;
+  for (let second = 0; second < 20; second += 1) {
+    const link = second % 2 === 0 ? 'Silent' : 'Connected';
+    standing = () => ({ ...IN_SYNC, link });
+    await look();
+  }
+  const writes = writesOfMirror(before).filter((write) => write.includes('cnfs/'));
+  expect(writes.length).toBeGreaterThan(2);
+  expect(writes.length).toBeLessThanOrEqual(11);
+});
+
+it('goes on with a roll-out where it may write no CNFSets', async () => {
+  api.refusals.set('create cnfsets/cnf-1-hash1', { status: 403, reason: 'Forbidden' });
+  await serve();
+  await pass(5);
+  expect(statusOf()).toMatchObject({ stage: 'Current', currentRevision: 'hash1' });
+  expect(conditionOf('Degraded')?.status).toBe('False');
+});
+
+describe('a pod whose agent is silent for longer than spec.healthTimeout', () => {
+  const second = 'cnf-1-hash1-b';
+  const twoPods = async (): Promise<void> => {
+    cnf('cnf-1', 'openwrt:1', { replicas: 2, healthTimeout: '60s' });
+    start();
+    await pass();
+    kubernetesMakes(1);
+    const { metadata, ...pod } = api.get('pods', 'cnf-1-hash1-a') ?? { metadata: { name: '' } };
+    const { uid: _uid, ...rest } = { uid: '', ...metadata };
+    api.put(fleetPods, { ...pod, metadata: { ...rest, name: second } });
+    await look();
+    await pass(5);
+  };
+  const fallsSilent = async (pods: readonly string[] = [second]): Promise<void> => {
+    standing = (pod) => (pods.includes(pod) ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+    await look();
+    await pass(5);
+  };
+
+  it('is deleted once, and told once, when no answer to that came', async () => {
+    await twoPods();
+    await fallsSilent();
+    losesAnswer(`delete pods/${second}`);
+    await pass(60);
+    expect(api.writes.filter((write) => write === `delete pods/${second}`)).toHaveLength(1);
+    expect(toldOf('PodReplaced')).toBe(1);
+    expect(await registry.metrics()).toContain('rollout_pods_replaced_total 1');
+  });
+
+  it('is so long silent for the next coordinator as well', async () => {
+    await twoPods();
+    await fallsSilent();
+    await pass(40);
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    start();
+    await pass(10);
+    expect(api.get('pods', second)).toBeDefined();
+    await pass(15);
+    expect(api.get('pods', second)).toBeUndefined();
+  });
+
+  it('stays while fewer than half of all agents are heard, and the condition says so', async () => {
+    await twoPods();
+    agents = { heard: 2, known: 5 };
+    await fallsSilent();
+    await pass(120);
+    expect(api.get('pods', second)).toBeDefined();
+    expect(conditionOf('Degraded')).toMatchObject({
+      status: 'True',
+      reason: 'TooFewAgentsHeard',
+      message: expect.stringContaining('only 2 of 5 agents report'),
+    });
+    agents = { heard: 3, known: 5 };
+    await look();
+    expect(api.get('pods', second)).toBeUndefined();
+  });
+
+  it('is not deleted when no other could serve: new pods are made first', async () => {
+    await twoPods();
+    await fallsSilent(['cnf-1-hash1-a', second]);
+    await pass(60);
+    expect([api.get('pods', second), api.get('pods', 'cnf-1-hash1-a')]).not.toContain(undefined);
+    expect(statusOf().renewal?.pod).toBe('uid-pods-cnf-1-hash1-a');
+    expect(api.get('deployments', 'cnf-1')).toMatchObject({
+      spec: {
+        template: {
+          metadata: {
+            annotations: { 'fleet.sdewan.akraino.org/renewed-for': 'uid-pods-cnf-1-hash1-a' },
+          },
+        },
+      },
+    });
+    expect(reasons().filter((reason) => reason === 'SetRenewed')).toHaveLength(1);
+  });
+});
+
+it('a pod that does not run within spec.createTimeout is replaced exactly then, without anything happening', async () => {
+  await serve({ replicas: 2, createTimeout: '60s', healthTimeout: '1s' });
+  standing = (pod) => (pod.endsWith('-b') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  standby();
+  const { metadata, ...pod } = api.get('pods', 'cnf-1-hash1-b') ?? { metadata: { name: '' } };
+  const creationTimestamp = new Date().toISOString();
+  // Nobody has said anything of it: that is as old as the pod, and no older.
+  api.put(fleetPods, { ...pod, metadata: { ...metadata, creationTimestamp }, status: {} });
+  await look();
+  await pass(55);
+  expect(api.get('pods', 'cnf-1-hash1-b')).toBeDefined();
+  await pass(10);
+  expect(api.get('pods', 'cnf-1-hash1-b')).toBeUndefined();
+  expect(toldOf('PodReplaced')).toBe(1);
+});
+
+it('a scale-down by three pods is one write, and each pod says how late it is to be taken', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  cnf('cnf-1', 'openwrt:1', { replicas: names.length });
+  start();
+  await pass();
+  for (const name of names) kubernetesMakes(1, { name });
+  await look();
+  await pass(5);
+  const costs = names.map((name) => {
+    const { annotations = {} } = api.get('pods', `cnf-1-hash1-${name}`)?.metadata ?? {};
+    return Number(annotations['controller.kubernetes.io/pod-deletion-cost'] ?? 0);
+  });
+  expect(costs).toEqual([0, -1, -2, -2]);
+  const before = api.writes.length;
+  cnf('cnf-1', 'openwrt:1', { replicas: 1 });
+  await look();
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 1 } });
+  const writes = api.writes.slice(before);
+  expect(writes.filter((write) => write.includes(' deployments/'))).toEqual([
+    'replace deployments/cnf-1',
+  ]);
+  expect(writes.filter((write) => write.startsWith('delete pods'))).toEqual([]);
+});
+
+it('a pod that has taken the name of another gets nothing that was meant for that one', async () => {
+  await serve();
+  cnf('cnf-1', 'openwrt:2');
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  const name = 'cnf-1-hash2-a';
+  const lacks = new Map([['FirewallRule a', { refused: false, reason: 'NotApplied' }]]);
+  api.fate = (write) => {
+    const { metadata, ...pod } = api.get('pods', name) ?? { metadata: { name } };
+    if (write !== `status pods/${name}` || metadata.uid === 'uid-other') return undefined;
+    standing = (one) => (one === name ? { ...IN_SYNC, missing: lacks } : IN_SYNC);
+    api.put(fleetPods, { ...pod, metadata: { ...metadata, uid: 'uid-other' } });
+    return undefined;
+  };
+  await look();
+  await pass(30);
+  const pod = api.get('pods', name);
+  expect(pod?.metadata.uid).toBe('uid-other');
+  expect(pod?.metadata.labels).not.toHaveProperty('sdewan.akraino.org/active');
+  expect(Object(pod)['status'].conditions).not.toContainEqual(
+    expect.objectContaining({ type: GATE }),
+  );
+  expect(statusOf().waitsFor).toEqual([`FirewallRule a: NotApplied (on ${name})`]);
+  expect(api.get('pods', 'cnf-1-hash1-a')?.metadata.labels).toMatchObject({
+    'sdewan.akraino.org/active': 'true',
+  });
+});
+
+const cordon = (name: string): void => {
+  api.put(
+    { plural: 'nodes', kind: 'Node' },
+    { metadata: { name, namespace: '' }, spec: { unschedulable: true } },
+  );
+};
+
+describe('the node of the only pod is cordoned', () => {
+  const onNode = async (changes: object = {}): Promise<void> => {
+    await serve(changes);
+    place();
+    cordon('node-1');
+    await look();
+  };
+  const place = (): void => {
+    const { metadata, ...pod } = api.get('pods', 'cnf-1-hash1-a') ?? {};
+    const spec = { containers: [], nodeName: 'node-1' };
+    api.put(fleetPods, { ...pod, metadata: { ...metadata, name: 'cnf-1-hash1-a' }, spec });
+  };
+
+  it('a new set is made, once', async () => {
+    await onNode();
+    expect(statusOf().renewal).toEqual({
+      pod: 'uid-pods-cnf-1-hash1-a',
+      reason: 'pod cnf-1-hash1-a: it is on a node that is cordoned: node-1',
+    });
+    kubernetesMakes(2, { gate: 'False' });
+    await look();
+    await pass(60);
+    expect(statusOf()).toMatchObject({ stage: 'HandedOver', stagedRevision: 'hash2' });
+    expect(reasons().filter((reason) => reason === 'SetRenewed')).toHaveLength(1);
+    expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(1);
+  });
+
+  it('a new set is made, once, when no answer to the status came', async () => {
+    await serve();
+    place();
+    losesAnswer('status cnfdeployments/cnf-1');
+    cordon('node-1');
+    await look();
+    await pass(5);
+    expect(toldOf('SetRenewed')).toBe(1);
+    expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(1);
+  });
+
+  it('a new set that fails is not tried again, and forgotten when the node takes pods again', async () => {
+    await onNode({ progressDeadline: '10s' });
+    kubernetesMakes(2, { gate: 'False' });
+    standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+    await look();
+    await pass(60);
+    expect(statusOf()).toMatchObject({ stage: 'Failed', failedRevision: 'hash2' });
+    const before = api.writes.filter((write) => write === 'replace deployments/cnf-1').length;
+    kubernetesMakes(1);
+    place();
+    await look();
+    await pass(60);
+    expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(
+      before,
+    );
+    api.remove('nodes', 'node-1');
+    await look();
+    await pass(60);
+    expect(statusOf()).not.toHaveProperty('renewal');
+    kubernetesMakes(1);
+    await look();
+    expect(statusOf().stage).not.toBe('Failed');
+  });
+});
+
+it('does nothing of one that is being deleted', async () => {
+  await serve();
+  const known = api.get('cnfdeployments', 'cnf-1');
+  const metadata = { name: 'cnf-1', ...known?.metadata, deletionTimestamp: '2026-01-01T00:00:01Z' };
+  api.put(cnfDeploymentResource, { ...known, metadata });
+  api.remove('deployments', 'cnf-1');
+  const before = api.writes.length;
+  await look();
+  expect(api.writes.slice(before)).toEqual([]);
+});

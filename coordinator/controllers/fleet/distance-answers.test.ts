@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest';
+import { REPORTED_AFTER, type FleetOrder } from '#shared/protocol/report.ts';
+import { report, target, UPTIME } from '../../testing/facts.ts';
+import type { PodReport } from '../../rule-status/pod-report.ts';
+import { FleetOrders } from './distance-answers.ts';
+
+const SECOND = 1_000;
+const order = (distance: number): FleetOrder => ({ distance, nextReportMs: 2_000, peers: [] });
+
+/** Pods of which each has reported `ages` milliseconds before UPTIME. */
+const world = (ages: Record<string, number | undefined>) => {
+  const targets = Object.keys(ages).map((name) => target(name));
+  const reports = new Map(
+    Object.entries(ages).flatMap(([name, age]): [string, PodReport][] =>
+      age === undefined
+        ? []
+        : [[`uid-${name}`, report([], { receivedAt: { monotonic: UPTIME - age, wall: 0 } })]],
+    ),
+  );
+  const orders = new FleetOrders({
+    reportOf: (uid) => reports.get(uid),
+    pods: () => targets,
+    silentAfterMs: 30 * SECOND,
+  });
+  orders.newlyLate(UPTIME - 60 * SECOND);
+  for (let at = UPTIME - 58 * SECOND; at < UPTIME; at += SECOND) orders.newlyLate(at);
+  const told = targets.map(({ uid }, distance) => [uid, order(distance)] as const);
+  orders.give('edge/cnf-1', new Map(told));
+  for (const { uid } of targets) orders.answerTo(uid, UPTIME);
+  const unheard = (name: string): boolean => orders.hearing(target(name), UPTIME).unheard;
+  return { orders, reports, unheard };
+};
+
+it('silence counts when three reports are missed', () => {
+  const { orders, unheard } = world({ a: 6_001, b: 100, c: 100 });
+  expect([unheard('a'), unheard('b')]).toEqual([true, false]);
+  expect(orders.newlyLate(UPTIME)).toEqual(['uid-a']);
+  expect(orders.newlyLate(UPTIME + SECOND)).toEqual([]);
+  expect(world({ a: 6_000, b: 100 }).unheard('a')).toBe(false);
+});
+
+it('silence of more than half of the agents is the own one, and counts for nothing', () => {
+  expect(world({ a: 7_000, b: 100 }).unheard('a')).toBe(true);
+  expect(world({ a: 7_000, b: 7_000, c: 100 }).unheard('a')).toBe(false);
+});
+
+it('a coordinator that has not run for a while gives agents their time again', () => {
+  const { orders, unheard } = world({ a: 6_001, b: 100, c: 100 });
+  expect(orders.newlyLate(UPTIME + 10 * SECOND)).toEqual([]);
+  expect(unheard('a')).toBe(false);
+});
+
+it('agents that were not asked to report so often are not missed before they are silent', () => {
+  const { orders, unheard } = world({ a: 20 * SECOND, b: 100, c: 100 });
+  orders.begin();
+  expect(unheard('a')).toBe(false);
+  expect(orders.answerTo('uid-a', UPTIME)).toBeUndefined();
+});
+
+it('pods that are gone are told nothing', () => {
+  const { orders } = world({ a: 100, b: 100 });
+  orders.give('edge/cnf-1', new Map([['uid-b', order(0)]]));
+  expect(orders.answerTo('uid-a', UPTIME)).toBeUndefined();
+  expect(orders.answerTo('uid-b', UPTIME)).toEqual(order(0));
+  orders.give('edge/cnf-1', new Map());
+  expect(orders.answerTo('uid-b', UPTIME)).toBeUndefined();
+});
+
+it('agents at rest are asked to report at the same times, whenever they have reported, and none is asked later than it would be', () => {
+  const { orders } = world({ a: 100 });
+  const reportsAt = (at: number): number => {
+    const { nextReportMs = 0 } = orders.answerTo('uid-a', at) ?? {};
+    expect(nextReportMs).toBeLessThanOrEqual(2_000);
+    return at + nextReportMs * REPORTED_AFTER;
+  };
+  for (const at of [0, 1, 130, 249.5]) {
+    const first = reportsAt(UPTIME + at);
+    const late = first % 250;
+    expect(late).toBeLessThan(1);
+    // The way takes some milliseconds each time.
+    const second = reportsAt(first + 3);
+    expect(Math.floor(second) - Math.floor(first)).toBe(1_750);
+  }
+});
+
+it('agents that a roll-out waits for are asked as soon as can be', () => {
+  const { orders } = world({ a: 100 });
+  orders.give('edge/cnf-1', new Map([['uid-a', { ...order(0), nextReportMs: 250 }]]));
+  expect(orders.answerTo('uid-a', UPTIME + 10)?.nextReportMs).toBe(250);
+});

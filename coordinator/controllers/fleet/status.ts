@@ -1,0 +1,150 @@
+/** The status of a CNFDeployment out of what a look has found. Pure. */
+import { few } from '#shared/runtime/few.ts';
+import {
+  MAX_WAITS,
+  type CnfDeployment,
+  type CnfDeploymentStatus,
+  type FleetCondition,
+} from '#shared/resources/cnf-deployment.ts';
+import { timestamp, truncated } from '../../rule-status/wording.ts';
+import { healthOf, isInSync, type CnfFacts } from './mirror/facts.ts';
+import { selectorOf } from './deployment.ts';
+import { distancesKept, keptOf } from './remembered.ts';
+import type { RollOutStep } from './decide.ts';
+
+export type RollOutView = {
+  now: number;
+  pods: readonly CnfFacts[];
+  step: RollOutStep;
+  /** Hash of the template that is asked for. */
+  asked: string;
+  deployment: CnfDeploymentStatus['deployment'];
+  /** What Kubernetes says of pods that it cannot make. */
+  failure: string | undefined;
+  /** Why a pod that is overdue is not replaced. */
+  held: string | undefined;
+  renewal: CnfDeploymentStatus['renewal'];
+};
+
+const MAX_TEXT = 1_024;
+
+export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymentStatus => {
+  const { step, pods, failure, deployment } = view;
+  const ready = pods.filter(({ ready: is }) => is).length;
+  const waitsFor = [...(failure === undefined ? [] : [failure]), ...step.waitsFor];
+  const { failed } = step.memory;
+  const message = failed ? failureOf(failed) : (view.held ?? waitsFor[0]);
+  return {
+    ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
+    replicas: pods.length,
+    readyReplicas: ready,
+    progressingReplicas: pods.filter((pod) => healthOf(pod) === 'progressing').length,
+    unhealthyReplicas: pods.filter((pod) => healthOf(pod) === 'unhealthy').length,
+    inSyncReplicas: pods.filter(isInSync).length,
+    selector: selectorOf(cnf),
+    ...stageOf(cnf, view),
+    ...keptOf(step.memory, view.asked),
+    ...distancesKept(step.distances, pods),
+    ...listed('waitsFor', waitsFor),
+    ...listed('excused', step.excused),
+    ...(message !== undefined && { message: truncated(message, MAX_TEXT) }),
+    ...(view.renewal && { renewal: view.renewal }),
+    ...(deployment && { deployment }),
+    conditions: conditionsFor(cnf, view, waitsFor),
+  };
+};
+
+const stageOf = (
+  { status = {} }: CnfDeployment,
+  { step: { stage }, now }: RollOutView,
+): Pick<CnfDeploymentStatus, 'stage' | 'stageTime'> => ({
+  stage,
+  stageTime: (status.stage === stage ? status.stageTime : undefined) ?? new Date(now).toISOString(),
+});
+
+/** Before anything can be looked at. */
+export const brokenStatus = (
+  cnf: CnfDeployment,
+  { reason, message, now }: { reason: string; message: string; now: number },
+): CnfDeploymentStatus => ({
+  ...cnf.status,
+  ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
+  message: truncated(message, MAX_TEXT),
+  conditions: [
+    ...(cnf.status?.conditions ?? []).filter(({ type }) => type === 'Available'),
+    ...[
+      { type: 'Progressing', status: 'False' as const },
+      { type: 'Degraded', status: 'True' as const },
+    ].map((one) => conditionOf(cnf, now, { ...one, reason, message })),
+  ],
+});
+
+const failureOf = ({ set, why }: { set: string; why: string }): string =>
+  `revision ${set} has failed: ${why}`;
+
+const listed = (name: string, texts: readonly string[]): Record<string, string[]> =>
+  texts.length === 0
+    ? {}
+    : {
+        [name]: texts
+          .slice(0, MAX_WAITS)
+          .map((text) => truncated(text, name === 'excused' ? 512 : MAX_TEXT)),
+      };
+
+const conditionsFor = (
+  cnf: CnfDeployment,
+  { held, now, pods, step }: RollOutView,
+  waitsFor: readonly string[],
+): FleetCondition[] => {
+  const { replicas } = cnf.spec;
+  const { failed } = step.memory;
+  const ready = pods.filter(({ ready: is }) => is).length;
+  const share = `${ready} of ${replicas} pods are ready`;
+  const isRolling = step.stage !== 'Current';
+  const waits = few(waitsFor, 3);
+  const excused = step.excused.length === 0 ? '' : `does not wait for ${few(step.excused)}; `;
+  const progressing = failed
+    ? { status: 'False' as const, reason: 'RollOutFailed', message: failureOf(failed) }
+    : {
+        status: 'True' as const,
+        reason: step.stage,
+        message: isRolling ? `${excused}waits for ${waits || 'nothing'}` : 'one set of pods serves',
+      };
+  return [
+    {
+      type: 'Available',
+      status: ready >= replicas ? ('True' as const) : ('False' as const),
+      reason: ready >= replicas ? 'PodsReady' : 'PodsNotReady',
+      message: share,
+    },
+    { type: 'Progressing', ...progressing },
+    degradedOf(failed, held),
+  ].map((one) => conditionOf(cnf, now, one));
+};
+
+const degradedOf = (
+  failed: { set: string; why: string } | undefined,
+  held: string | undefined,
+): Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'> => {
+  const type = 'Degraded';
+  if (failed) return { type, status: 'True', reason: 'RollOutFailed', message: failureOf(failed) };
+  return held === undefined
+    ? { type, status: 'False', reason: 'AsExpected', message: '' }
+    : { type, status: 'True', reason: 'TooFewAgentsHeard', message: held };
+};
+
+/** Its time is that of the last change of its status. */
+const conditionOf = (
+  { metadata, status }: CnfDeployment,
+  now: number,
+  condition: Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'>,
+): FleetCondition => {
+  const before = status?.conditions?.find(({ type }) => type === condition.type);
+  return {
+    ...condition,
+    message: truncated(condition.message, 2_048),
+    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
+    lastTransitionTime:
+      before?.status === condition.status ? before.lastTransitionTime : timestamp(now),
+  };
+};

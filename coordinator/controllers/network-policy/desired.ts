@@ -1,0 +1,198 @@
+/** What one CNF is to enforce: the policies that hold there, the groups that they are about, and which of them cannot be carried. Pure. */
+import { createAllowance, TOO_MUCH } from '#shared/policy/allowance.ts';
+import { MAX_GROUP_MEMBERS, MAX_SELECTORS, tooLargeText } from '#shared/policy/bounds.ts';
+import { compilePolicy, type Enforcement } from '#shared/policy/enforcement.ts';
+import type { Group } from '#shared/policy/groups.ts';
+import type { Policy } from '#shared/policy/network-policy.ts';
+import { CLUSTER_SCOPE, placeName, type Scope } from '#shared/policy/networks.ts';
+import { writtenOf } from '#shared/resources/enforcement-lines.ts';
+import type { PolicyEnforcementSpec, Refusal } from '#shared/resources/policy-enforcement.ts';
+import { inTurns } from '#shared/runtime/in-turns.ts';
+import { groupsOf } from './objects.ts';
+import { scopeOf, type Gateway } from './enforcing-cnfs.ts';
+import type { AnyPolicy } from './kept.ts';
+
+/** A policy at one CNF: what of it is written, which may be no more than whom it isolates, and the groups that it is about. */
+export type Compiled =
+  | { spec: PolicyEnforcementSpec; groups: ReadonlyMap<string, Group>; scope: Scope }
+  /** What would be written of it if nothing ever was. */
+  | { spec: PolicyEnforcementSpec; refused: Refusal };
+
+export type AskedPolicies = {
+  /** By the policy's uid. */
+  enforcements: ReadonlyMap<string, PolicyEnforcementSpec>;
+  /** Members of the groups that policies are about, by id; none that is too large to be carried. */
+  groups: ReadonlyMap<string, readonly string[]>;
+  /** Policies that are not among them: each as one that enforces nothing, and says why. By uid. */
+  refused: ReadonlyMap<string, PolicyEnforcementSpec>;
+};
+
+export const NOTHING_ASKED: AskedPolicies = {
+  enforcements: new Map(),
+  groups: new Map(),
+  refused: new Map(),
+};
+
+/** By uid; those that do not hold there are left out. Those that come first have the selectors of their namespace first. */
+export const compiledAt = (
+  gateway: Gateway,
+  policies: readonly AnyPolicy[],
+): ReadonlyMap<string, Compiled> => {
+  const selectors = new Map<string, Set<string>>();
+  return new Map(
+    policies.flatMap((policy) => {
+      const used = selectors.getOrInsertComputed(policy.namespace, () => new Set());
+      const compiled = compiledOne(gateway, policy, used);
+      return compiled ? [[policy.uid, compiled] as const] : [];
+    }),
+  );
+};
+
+/** `used`: ids of the groups that the policies of its namespace before it are about; its own are added. */
+const compiledOne = (
+  gateway: Gateway,
+  policy: AnyPolicy,
+  used: Set<string>,
+): Compiled | undefined => {
+  const at = scopeOf(policy, gateway);
+  if (at === undefined) return undefined;
+  const refuse = (reason: Refusal['reason'], text: string): Compiled => {
+    const refused = { reason, message: text.slice(0, MAX_MESSAGE) };
+    return { spec: refusedSpec(policy, gateway, refused), refused };
+  };
+  if ('unknown' in at) return refuse('SubnetUnknown', unknownText(at.unknown));
+  if ('unread' in policy) return refuse(policy.unread.reason, policy.unread.message);
+  const compiled = compilePolicy(policy, at.scope);
+  if ('invalid' in compiled)
+    return refuse('InvalidSpec', `${compiled.invalid.path}: ${compiled.invalid.message}`);
+  if ('tooLarge' in compiled) return refuse('TooLarge', tooLargeText(compiled.tooLarge));
+  const has = used.union(new Set(compiled.groups.keys())).size;
+  const { enforcement, groups, whom } =
+    has <= MAX_SELECTORS
+      ? { ...compiled, whom: undefined }
+      : isolating(policy, compiled.enforcement, { scope: at.scope, used });
+  // That of all pods of the namespace comes beside them.
+  for (const id of groups.keys()) if (used.size < MAX_SELECTORS) used.add(id);
+  const { generation, namespace } = policy;
+  const message = `the policies of namespace ${namespace} have ${has} selectors with this one, and ${MAX_SELECTORS} are carried: it isolates ${whom}, and lets nothing pass`;
+  const spec: PolicyEnforcementSpec = {
+    policy: identityOf(policy),
+    place: placeName(at.scope),
+    ...writtenOf(enforcement),
+    ...(whom !== undefined && { refused: { generation, reason: 'TooLarge' as const, message } }),
+  };
+  return { spec, groups, scope: at.scope };
+};
+
+type Isolating = { enforcement: Enforcement; groups: ReadonlyMap<string, Group>; whom: string };
+
+/** What it forbids without what it lets through: no pod may come to be open by policies that are too many. */
+const isolating = (
+  { namespace, spec: { podSelector } }: Policy,
+  { ingress, egress }: Enforcement,
+  { scope, used }: { scope: Scope; used: ReadonlySet<string> },
+): Isolating => {
+  const policyTypes = [
+    ...(ingress ? (['Ingress'] as const) : []),
+    ...(egress ? (['Egress'] as const) : []),
+  ];
+  const isolated = (selector: typeof podSelector, whom: string): Isolating => {
+    const compiled = compilePolicy(
+      { namespace, spec: { podSelector: selector, policyTypes } },
+      scope,
+    );
+    if ('enforcement' in compiled) return { ...compiled, whom };
+    throw new Error('a policy without rules cannot be wrong');
+  };
+  const own = isolated(podSelector, 'its pods');
+  const hasRoom = used.has(own.enforcement.pods) || used.size < MAX_SELECTORS;
+  return hasRoom ? own : isolated({}, 'all pods of the namespace');
+};
+
+const MAX_MESSAGE = 1_000;
+/** Of no selector. */
+const NO_GROUP = '0'.repeat(16);
+
+const refusedSpec = (
+  policy: AnyPolicy,
+  { hasCluster, networks }: Gateway,
+  refused: Refusal,
+): PolicyEnforcementSpec => ({
+  policy: identityOf(policy),
+  place: placeName([...(hasCluster ? CLUSTER_SCOPE : []), ...networks]),
+  pods: NO_GROUP,
+  isolates: [],
+  lines: [],
+  exceptions: [],
+  refused: { generation: policy.generation, ...refused },
+});
+
+const unknownText = (network: string): string =>
+  `no subnet of network ${network} is known: say it in annotation policy-networks of the CNF's pods, as in ${network}=10.1.0.0/24`;
+
+const identityOf = ({
+  generation,
+  kind,
+  name,
+  namespace,
+  uid,
+}: AnyPolicy): PolicyEnforcementSpec['policy'] => ({
+  ...(kind !== 'NetworkPolicy' && { kind }),
+  namespace,
+  name,
+  uid,
+  generation,
+});
+
+export const askedOf = (
+  compiled: ReadonlyMap<string, Compiled>,
+  membersOf: (id: string) => readonly string[],
+): AskedPolicies => {
+  const enforcements = new Map<string, PolicyEnforcementSpec>();
+  const groups = new Map<string, readonly string[]>();
+  const refused = new Map<string, PolicyEnforcementSpec>();
+  const sizeOf = (id: string): number => membersOf(id).length;
+  const isTaken = createAllowance(sizeOf);
+  const follow = (ids: readonly string[]): void => {
+    for (const id of ids) groups.set(id, membersOf(id));
+  };
+  for (const [uid, one] of inTurns([...compiled], ([, { spec }]) => spec.policy.namespace)) {
+    if ('refused' in one) {
+      refused.set(uid, one.spec);
+      continue;
+    }
+    const ids = [...one.groups.keys()];
+    const has = Math.max(0, ...ids.map(sizeOf));
+    if (has > MAX_GROUP_MEMBERS) {
+      refused.set(uid, withoutLines(one.spec, has));
+      follow(ids.filter((id) => sizeOf(id) <= MAX_GROUP_MEMBERS));
+      continue;
+    }
+    const { exceptions, lines, policy } = one.spec;
+    const isWhole = isTaken(policy.namespace, lines.length + exceptions.length, ids);
+    const spec = isWhole ? one.spec : isolatingAlone(one.spec);
+    enforcements.set(uid, spec);
+    follow(groupsOf(spec));
+  }
+  return { enforcements, groups, refused };
+};
+
+const isolatingAlone = (spec: PolicyEnforcementSpec): PolicyEnforcementSpec => ({
+  ...spec,
+  lines: [],
+  exceptions: [],
+  refused: { generation: spec.policy.generation, reason: 'TooLarge', message: TOO_MUCH },
+});
+
+const withoutLines = (spec: PolicyEnforcementSpec, has: number): PolicyEnforcementSpec => ({
+  ...spec,
+  pods: NO_GROUP,
+  isolates: [],
+  lines: [],
+  exceptions: [],
+  refused: {
+    generation: spec.policy.generation,
+    reason: 'TooLarge',
+    message: tooLargeText({ what: 'addresses', has, limit: MAX_GROUP_MEMBERS }),
+  },
+});

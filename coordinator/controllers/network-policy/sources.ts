@@ -1,0 +1,167 @@
+/**
+ * What policies are about, as the API server has it: a watch each of policies, pods and namespaces, for all who enforce them, of which only what
+ * is read stays in memory. They begin with the first who needs them: elsewhere nothing is watched.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
+import type { StoreEvent } from '#shared/kube/store.ts';
+import type { Group } from '#shared/policy/groups.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { createLiveGroups, type LiveGroups, type Touched } from './live-groups.ts';
+import { PolicyShares } from './policy-shares.ts';
+import {
+  multiNetworkPolicies,
+  networkPolicies,
+  watchedNamespaces,
+  watchedPods,
+  type AnyPolicy,
+  type WatchedPod,
+  type WatchedPolicy,
+} from './kept.ts';
+
+export type PolicyWorldOptions = {
+  client: KubeClient;
+  clock: Clock;
+  log: Logger;
+};
+
+/** Who enforces policies somewhere. What it is told of may have changed; each of these must return at once. */
+export type PolicyReader = {
+  /** Whether it needs the world now. */
+  isWanted: () => boolean;
+  /** Who is in these of its groups, or which of their pods have addresses. */
+  onTouched: (groups: Touched) => void;
+  /** Policies, or it is known now which there are. */
+  onPolicies: () => void;
+  /** What a pod says of its ports in Neutron, or a pod that says something of them. */
+  onPorts?: () => void;
+};
+
+export type PolicyWorld = {
+  /** The reader is told from now on, and its groups are those that it has said last. */
+  join: (reader: PolicyReader) => { follow: (groups: ReadonlyMap<string, Group>) => void };
+  /** What was made first comes first. */
+  policies: () => AnyPolicy[];
+  policy: (uid: string) => WatchedPolicy | undefined;
+  /** Those that say something of ports in Neutron. */
+  podsWithPorts: () => WatchedPod[];
+  groups: Omit<LiveGroups, 'follow' | 'put' | 'relabel'>;
+  /** Undefined: there is none, or it is not known yet. */
+  namespaceUid: (name: string) => string | undefined;
+  /** All is known, so that what is not there does not exist. */
+  isKnown: () => boolean;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** Between looks whether anybody needs the world. */
+const UNWANTED_AGAIN_MS = 1_000;
+/** Between looks whether a policy that found no room would find some. */
+const ROOM_AGAIN_MS = 10_000;
+const WITH_PORTS = 'yes';
+
+export const createPolicyWorld = ({ client, clock, log }: PolicyWorldOptions): PolicyWorld => {
+  const readers = new Map<PolicyReader, ReadonlyMap<string, Group>>();
+  const groups = createLiveGroups();
+  const shares = new PolicyShares();
+
+  const tell = (touched: Touched): void => {
+    if (touched.size === 0) return;
+    for (const [reader, followed] of readers) {
+      const own = new Set([...touched].filter((id) => followed.has(id)));
+      if (own.size > 0) reader.onTouched(own);
+    }
+  };
+  const onPolicies = (): void => {
+    for (const reader of readers.keys()) reader.onPolicies();
+  };
+  const onPorts = (): void => {
+    for (const reader of readers.keys()) reader.onPorts?.();
+  };
+  const common = { client, clock, log, onState: onPolicies };
+  const ofPolicies = {
+    ...common,
+    isPartial: ({ policy }: WatchedPolicy) =>
+      'unread' in policy && policy.unread.reason === 'TooLarge',
+    onEvent: ({ type, object }: StoreEvent<WatchedPolicy>) => {
+      if (type === 'deleted') shares.forget(object.metadata.uid);
+      onPolicies();
+    },
+  };
+  const policies = new Reflector({ ...ofPolicies, resource: networkPolicies(shares) });
+  const others = new Reflector({ ...ofPolicies, resource: multiNetworkPolicies(shares) });
+  const pods = new Reflector({
+    ...common,
+    resource: watchedPods,
+    indices: { ports: (pod) => (saysOfPorts(pod) ? [WITH_PORTS] : []) },
+    onEvent: ({ type, object, old }) => {
+      const isSame = type === 'updated' && isDeepStrictEqual(object.pod, old.pod);
+      if (!isSame)
+        tell(groups.put(object.metadata.uid, type === 'deleted' ? undefined : object.pod));
+      const isOfPorts = saysOfPorts(object) || (old !== undefined && saysOfPorts(old));
+      if (isOfPorts && !(isSame && isDeepStrictEqual(object.inNeutron, old.inNeutron))) onPorts();
+    },
+  });
+  const namespaces = new Reflector({
+    ...common,
+    resource: watchedNamespaces,
+    onEvent: ({ type, object, old }) => {
+      if (type === 'updated' && isDeepStrictEqual(object.labels, old.labels)) return;
+      tell(groups.relabel(object.metadata.name, type === 'deleted' ? {} : object.labels));
+    },
+  });
+  const all = [policies, others, pods, namespaces] as const;
+
+  const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
+    await clock.sleep(ms, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  };
+  const untilWanted = async (signal: AbortSignal): Promise<void> => {
+    const isWanted = (): boolean => [...readers.keys()].some((reader) => reader.isWanted());
+    while (!signal.aborted && !isWanted()) await pause(UNWANTED_AGAIN_MS, signal);
+  };
+  const readAgain = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await pause(ROOM_AGAIN_MS, signal);
+      shares.keepOnly((uid) => [policies, others].some(({ store }) => store.byUid(uid)));
+      if (shares.hasRoom()) for (const reflector of [policies, others]) reflector.relist();
+    }
+  };
+
+  return {
+    join: (reader) => {
+      readers.set(reader, new Map());
+      return {
+        follow: (followed) => {
+          readers.set(reader, followed);
+          groups.follow(new Map([...readers.values()].flatMap((of) => [...of])));
+        },
+      };
+    },
+    policies: () =>
+      [policies, others]
+        .flatMap(({ store }) => store.list())
+        .sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
+        .map(({ policy }) => policy),
+    policy: (uid) => policies.store.byUid(uid) ?? others.store.byUid(uid),
+    podsWithPorts: () => pods.store.by('ports', WITH_PORTS),
+    groups,
+    namespaceUid: (name) => namespaces.store.byName('', name)?.metadata.uid,
+    isKnown: () =>
+      [policies, pods, namespaces].every(({ state }) => state.listed) &&
+      (others.state.listed || others.state.phase === 'NotServed'),
+    run: async (signal) => {
+      await untilWanted(signal);
+      if (signal.aborted) return;
+      await Promise.all([readAgain(signal), ...all.map((reflector) => reflector.run(signal))]);
+    },
+  };
+};
+
+const saysOfPorts = ({ inNeutron: { ports, groups } }: WatchedPod): boolean =>
+  ports !== undefined || groups !== undefined;
+
+const ageOf = ({ metadata: { creationTimestamp, uid } }: WatchedPolicy): string =>
+  `${creationTimestamp} ${uid}`;

@@ -1,0 +1,110 @@
+/** Writes of each PolicyEnforcement what only the coordinator knows of its pods, and tells the policy by Events. */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { replaceStatus } from '#shared/kube/fenced.ts';
+import type { OwnWrites } from '#shared/kube/own-writes.ts';
+import {
+  policyEnforcementResource,
+  type PolicyEnforcement,
+} from '#shared/resources/policy-enforcement.ts';
+import { atOnce } from '#shared/runtime/at-once.ts';
+import type { Compiled } from './desired.ts';
+import { keyOf, type PolicyPlace } from './objects.ts';
+import { ownStatusOf, type OwnStatus, type Status } from './status.ts';
+import type { PolicyWorld } from './sources.ts';
+
+/** Of one CNF. */
+const STATUSES_AT_ONCE = 4;
+
+export type StatusesDeps = {
+  client: KubeClient;
+  world: PolicyWorld;
+  /** Uids of the pods of a CNF. */
+  podsOf: (place: PolicyPlace) => ReadonlySet<string>;
+  record: (event: RecordedEvent) => void;
+  written: Pick<OwnWrites<PolicyEnforcement>, 'note'>;
+};
+
+/** `isEnough`: no further one is begun. Returns the uids of policies whose turn did not come. */
+export const writeStatuses = async (
+  { client, podsOf, record, world, written }: StatusesDeps,
+  place: PolicyPlace,
+  {
+    compiled,
+    present,
+  }: { compiled: ReadonlyMap<string, Compiled>; present: readonly PolicyEnforcement[] },
+  { isEnough, signal }: { isEnough: () => boolean; signal: AbortSignal },
+): Promise<string[]> => {
+  const { holdersOf, members, selected } = world.groups;
+  const facts = { cnf: podsOf(place), holdersOf, members, purpose: place.purpose };
+  const rest: string[] = [];
+  await atOnce(present, STATUSES_AT_ONCE, async (object) => {
+    if (isEnough()) {
+      rest.push(object.spec.policy.uid);
+      return;
+    }
+    const one = compiled.get(object.spec.policy.uid);
+    if (one === undefined || object.metadata.deletionTimestamp !== undefined) return;
+    const { status = {}, spec } = object;
+    const own = ownStatusOf({
+      ...facts,
+      spec,
+      scope: 'scope' in one ? one.scope : [],
+      selected: selected(one.spec.pods),
+      isInSync: isInSync(object),
+    });
+    const next = { ...withoutOwn(status), ...own };
+    if (isDeepStrictEqual(next, status)) return;
+    const fence = { client, resource: policyEnforcementResource, object };
+    written.note(await replaceStatus(fence, next, { signal }));
+    const watched = world.policy(spec.policy.uid);
+    if (watched)
+      for (const event of eventsOf(place, status, next)) record({ object: watched, ...event });
+  });
+  return rest;
+};
+
+const isInSync = ({ status, metadata }: PolicyEnforcement): boolean =>
+  status?.inSync === true && status.observedGeneration === metadata.generation;
+
+const withoutOwn = ({
+  selectedPods: _selected,
+  notEnforced: _not,
+  scope: _scope,
+  ...rest
+}: Status): Status => rest;
+
+/** While a pod comes up or an agent catches up, nobody has to do anything. */
+const PASSING: ReadonlySet<string> = new Set(['AgentNotReady', 'NoAddressYet', 'Finished']);
+
+const lastingOf = ({ notEnforced = [] }: OwnStatus): string =>
+  notEnforced
+    .filter(({ reason }) => !PASSING.has(reason))
+    .map(({ reason, examples }) => `${reason} (${examples.join(', ')})`)
+    .join('; ');
+
+/** Only what is new: that it is enforced at all, and pods for which it is not and will not be. */
+const eventsOf = (
+  place: PolicyPlace,
+  before: Status,
+  { selectedPods, scope, ...now }: Status,
+): Omit<RecordedEvent, 'object'>[] => {
+  const cnf = `CNF ${keyOf(place)}`;
+  const events: Omit<RecordedEvent, 'object'>[] = [];
+  const isNewlyEnforced = (before.selectedPods?.enforced ?? 0) === 0;
+  if (selectedPods && selectedPods.enforced > 0 && isNewlyEnforced)
+    events.push({
+      type: 'Normal',
+      reason: 'Enforced',
+      message: `${cnf} enforces the policy for ${selectedPods.summary} pods: ${scope}`,
+    });
+  const lasting = lastingOf(now);
+  if (lasting !== '' && lasting !== lastingOf(before))
+    events.push({
+      type: 'Warning',
+      reason: 'NotEnforced',
+      message: `${cnf} does not enforce the policy for some pods: ${lasting}`,
+    });
+  return events;
+};

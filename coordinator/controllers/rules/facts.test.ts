@@ -1,0 +1,67 @@
+import { beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#shared/runtime/clock.ts';
+import type { RuleState } from '#shared/protocol/report.ts';
+import { Reports } from '../../reports/reports.ts';
+import { sentReport, rule, target } from '../../testing/facts.ts';
+import { Awaited } from './missing-reports.ts';
+import { RuleFacts } from './facts.ts';
+
+const own = target('own');
+const foreign = target('foreign', { purpose: 'cnf-2', serves: 'cnf-2' });
+
+let reports: Reports;
+let facts: RuleFacts;
+
+const namesFor = (changes: Parameters<typeof rule>[0]): string[] =>
+  facts.targetsOf(rule(changes)).map(({ name }) => name);
+
+const says = (state: RuleState): void => {
+  reports.accept(
+    foreign.uid,
+    sentReport({
+      purpose: 'cnf-2',
+      rules: [
+        {
+          kind: 'FirewallRule',
+          name: 'reject-80',
+          uid: 'rule-1',
+          generation: 1,
+          revision: 'r2',
+          state,
+          reason: state,
+          message: '',
+        },
+      ],
+    }),
+    { monotonic: 0, wall: 0 },
+  );
+};
+
+beforeEach(() => {
+  reports = new Reports({ silentAfterMs: 60_000 });
+  const pods = {
+    ofPurpose: () => [own],
+    ofNamespace: () => [own, foreign],
+    look: async () => [own, foreign],
+  };
+  const awaited = new Awaited({ silentAfterMs: 60_000 });
+  facts = new RuleFacts({ pods, reports, awaited, silentAfterMs: 60_000, clock: systemClock });
+});
+
+it('pods of another purpose do not count for a rule', () => {
+  says('Applied');
+  expect(namesFor({})).toEqual(['own']);
+  expect(namesFor({ purpose: undefined })).toEqual([]);
+});
+
+it('a pod of another purpose that still reports a rule being deleted may have it', async () => {
+  says('Applied');
+  expect(namesFor({ deletedAt: 1 })).toEqual(['own', 'foreign']);
+  expect(await facts.lookForTargets(rule({ deletedAt: 1, purpose: undefined }))).toEqual([foreign]);
+});
+
+it('unless it reports the rule as removed, or not at all', () => {
+  expect(namesFor({ deletedAt: 1 })).toEqual(['own']);
+  says('Removed');
+  expect(namesFor({ deletedAt: 1 })).toEqual(['own']);
+});

@@ -1,0 +1,189 @@
+import * as fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { caseCount } from '#shared/runtime/testing.ts';
+import { target } from '../../testing/facts.ts';
+import { Awaited, LAST_MS } from './missing-reports.ts';
+
+const SILENT_AFTER = 20_000;
+const STEP_MS = 100;
+const RENEWED_WITHIN = 2_200;
+
+describe('of one that leads', () => {
+  let awaited: Awaited;
+
+  beforeEach(() => {
+    awaited = new Awaited({ silentAfterMs: 1_000 });
+    awaited.begin([target('a'), target('b'), target('bare', { agent: { state: 'missing' } })]);
+  });
+
+  it('the pods that can report are awaited, until they have', () => {
+    expect([...awaited.uids]).toEqual(['uid-a', 'uid-b']);
+    awaited.settle('uid-a');
+    expect([...awaited.uids]).toEqual(['uid-b']);
+  });
+
+  it('those whose time is up are given once, and are overdue until they report', () => {
+    awaited.settle('uid-b');
+    expect(awaited.listened(999)).toEqual([]);
+    expect(awaited.isOverdue('uid-a')).toBe(false);
+    expect(awaited.listened(1)).toEqual(['uid-a']);
+    expect(awaited.listened(1)).toEqual([]);
+    expect([awaited.uids.size, awaited.isOverdue('uid-a')]).toEqual([0, true]);
+    awaited.settle('uid-a');
+    expect([awaited.isOverdue('uid-a'), awaited.write()]).toEqual([false, '']);
+  });
+
+  it('nobody is awaited when it leads no more, and what is left to the next one stays as it was', () => {
+    awaited.listened(200);
+    const left = awaited.write();
+    awaited.read(left);
+    awaited.end();
+    expect([awaited.uids.size, awaited.isOverdue('uid-a')]).toEqual([0, false]);
+    expect(awaited.listened(5_000)).toEqual([]);
+    expect(awaited.write()).toBe(left);
+  });
+});
+
+describe('what is left to the next one', () => {
+  const next = (left: string): Awaited => {
+    const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
+    awaited.read(left);
+    awaited.begin([target('a'), target('b')]);
+    return awaited;
+  };
+
+  it.each(['', '{', '[]', '{"uid-a":"x"}', '{"uid-a":-1}'])('may be of anybody: %j', (left) => {
+    expect([...next(left).uids]).toEqual(['uid-a', 'uid-b']);
+  });
+
+  it('is the time that is used up, of those only that have not reported and are still there', () => {
+    const awaited = next('{"uid-a":2000,"uid-b":500,"uid-gone":9}');
+    awaited.settle('uid-b');
+    expect(JSON.parse(awaited.write())).toEqual({ 'uid-a': 2_000 + LAST_MS });
+  });
+
+  it('is of bounded size, and of those first that have least time left', () => {
+    const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
+    const pods = Array.from({ length: 5_000 }, (_, at) => target(`pod-${at}`));
+    awaited.read('{"uid-pod-4999":1000}');
+    awaited.begin(pods);
+    const left = awaited.write();
+    expect(Object.keys(JSON.parse(left))).toHaveLength(2_000);
+    expect(JSON.parse(left)).toHaveProperty('uid-pod-4999', 1_000 + LAST_MS);
+  });
+});
+
+/** How long one leads, and after which times in that it receives a report of the agent. */
+type Life = { lastsMs: number; reports: readonly number[] };
+
+type Moment = {
+  silent: boolean;
+  /** How long the coordinator that received the last report has led since; or all later ones together, when it has ended. */
+  ledMs: number;
+  /** How long coordinators have led since the last report of which the next leader knows, and how many of them. */
+  sinceKnown: { ledMs: number; lives: number };
+};
+
+/** One coordinator after the other, each of which knows nothing but what the Lease has; nobody asks how long there was none between two. */
+function* lead(lives: readonly Life[]): Generator<Moment> {
+  const pod = target('a');
+  let lease = '';
+  let since = { isReceiver: true, ledMs: 0 };
+  let sinceKnown = { ledMs: 0, lives: 0 };
+  for (const { lastsMs, reports } of lives) {
+    const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
+    let reportedAt: number | undefined;
+    awaited.read(lease);
+    lease = awaited.write();
+    awaited.begin([pod]);
+    sinceKnown.lives += 1;
+    if (since.isReceiver) since = { isReceiver: false, ledMs: 0 };
+    for (let at = 0; at <= lastsMs; at += STEP_MS) {
+      if (reports.includes(at)) {
+        awaited.settle(pod.uid);
+        [reportedAt, since] = [at, { isReceiver: true, ledMs: 0 }];
+      }
+      if (at % 1_000 === 0 && at > 0) awaited.listened(1_000);
+      if (at % RENEWED_WITHIN === 0) {
+        awaited.read(lease);
+        lease = awaited.write();
+        if (reportedAt !== undefined) sinceKnown = { ledMs: since.ledMs, lives: 1 };
+      }
+      const silent =
+        reportedAt === undefined ? !awaited.uids.has(pod.uid) : at - reportedAt > SILENT_AFTER;
+      yield { silent, ledMs: since.ledMs, sinceKnown: { ...sinceKnown } };
+      since.ledMs += STEP_MS;
+      sinceKnown.ledMs += STEP_MS;
+    }
+  }
+}
+
+const steps = (least: number, most: number) =>
+  fc.integer({ min: least / STEP_MS, max: most / STEP_MS }).map((count) => count * STEP_MS);
+
+describe('over any restarts and changes of the leader', () => {
+  const runs = { numRuns: caseCount(200) };
+  /** The time in which an agent has come to a leader and reported, and then again. */
+  const REPORTS_WITHIN = 12_000;
+
+  it('an agent that lives is never silent while each leads for long enough to receive its report', () => {
+    const life = fc
+      .tuple(
+        steps(REPORTS_WITHIN + RENEWED_WITHIN, 3 * SILENT_AFTER),
+        fc.array(steps(100, REPORTS_WITHIN)),
+      )
+      .map(([lastsMs, between]) => {
+        const reports: number[] = [];
+        for (let [at, next] = [0, 0]; at + REPORTS_WITHIN <= lastsMs; next += 1)
+          reports.push((at += between[next % between.length] ?? REPORTS_WITHIN));
+        return { lastsMs, reports };
+      });
+    fc.assert(
+      fc.property(fc.array(life, { maxLength: 8 }), (lives) => {
+        expect([...lead(lives)].filter(({ silent }) => silent)).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  const anyLife = steps(0, 2 * SILENT_AFTER).chain((lastsMs) =>
+    fc.record({
+      lastsMs: fc.constant(lastsMs),
+      reports: fc.oneof(
+        { weight: 3, arbitrary: fc.constant([]) },
+        fc.array(steps(0, lastsMs), { maxLength: 3 }),
+      ),
+    }),
+  );
+  const shortLife = steps(0, 4_000).map((lastsMs) => ({ lastsMs, reports: [] }));
+
+  it('nobody is silent whom coordinators have not awaited for nearly the whole time', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(anyLife, shortLife), { maxLength: 12 }), (lives) => {
+        const early = [...lead(lives)].filter(
+          ({ silent, sinceKnown: { ledMs, lives: count } }) =>
+            silent && ledMs + count * LAST_MS < SILENT_AFTER,
+        );
+        expect(early).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  it('an agent that is dead is silent after the time with the coordinator that received its last report, and again after the time with all later ones, however short each leads', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(anyLife, shortLife), { maxLength: 20 }), (lives) => {
+        const hidden = [...lead(lives)].filter(
+          ({ silent, ledMs }) => !silent && ledMs >= SILENT_AFTER + 1_000,
+        );
+        expect(hidden).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  it('an agent that is dead is silent also when none leads for a second', () => {
+    const lives = Array.from({ length: 20 }, () => ({ lastsMs: 0, reports: [] }));
+    expect([...lead(lives)].at(-1)).toMatchObject({ silent: true });
+  });
+});

@@ -1,0 +1,81 @@
+/** Events on the pods of CNFs. */
+import { sentenceOf } from '#shared/protocol/reasons.ts';
+import type { Drift } from '#shared/protocol/report.ts';
+import { few } from '#shared/runtime/few.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { podResource } from '../../sources/workload.ts';
+import type { Target } from '../../sources/cnf-pod.ts';
+
+export const agentMissing = (target: Target): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Warning',
+  reason: 'AgentMissing',
+  message: `${sentenceOf('AgentMissing')}; re-create it`,
+});
+
+export const podNotReady = (target: Target): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Warning',
+  reason: 'PodNotReady',
+  message: `${target.notReady}; until the pod is ready, its rules are not in sync`,
+});
+
+/** One for each package, whose words are the same when it happens again. */
+export const driftRepaired = (target: Target, drifts: readonly Drift[]): RecordedEvent[] => {
+  const emptied = new Set(drifts.flatMap(({ package: name, whole }) => (whole ? [name] : [])));
+  const changed = Map.groupBy(
+    drifts.filter(({ whole }) => !whole),
+    (drift) => drift.package,
+  );
+  return [
+    ...[...emptied].map((name) => packageRestored(target, name)),
+    ...[...changed].map(([name, sections]) => sectionsRestored(target, name, sections)),
+  ];
+};
+
+const packageRestored = (target: Target, name: string): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Warning',
+  reason: 'DriftRepaired',
+  message: `OpenWRT has come back without the agent's sections of package ${name}, as after a restart; the agent has written them again`,
+});
+
+const sectionsRestored = (
+  target: Target,
+  name: string,
+  sections: readonly Drift[],
+): RecordedEvent => {
+  const names = [...new Set(sections.map(({ section }) => section))].sort();
+  return {
+    object: podOf(target),
+    type: 'Warning',
+    reason: 'DriftRepaired',
+    message: `somebody else changed package ${name} on OpenWRT (${few(names)}); the agent has put it back`,
+  };
+};
+
+export const commentsRemoved = (target: Target, uciPackage: string): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Normal',
+  reason: 'CommentsRemoved',
+  message:
+    `the agent's first write of /etc/config/${uciPackage} on OpenWRT has removed the comments in that file, as any ` +
+    `\`uci commit\` does; the sections of others are unchanged. Keep notes outside of that file, for example where the ` +
+    "CNF's image is built",
+  once: true,
+});
+
+export const stateFolderUnwritable = (target: Target, cause: string): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Warning',
+  reason: 'StateFolderUnwritable',
+  message: `${cause}; until that is mended nothing is changed on OpenWRT. The folder is an emptyDir of the pod: free its node's disk, or replace the pod`,
+  // Each report says it again.
+  once: true,
+});
+
+const podOf = ({ namespace, name, uid }: Target): RecordedEvent['object'] => ({
+  apiVersion: 'v1',
+  kind: podResource.kind,
+  metadata: { namespace, name, uid, resourceVersion: '', creationTimestamp: '' },
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { PolicyPod } from '#shared/policy/groups.ts';
+import type { NeutronPort } from '../../neutron/neutron.ts';
+import { portClaimsOf, namedPorts } from './claims.ts';
+
+const ID = '52f111c6-c346-4b59-ad4e-ece80584dff8';
+const OTHER = '62f111c6-c346-4b59-ad4e-ece80584dff8';
+
+const pod = (name: string, more: Partial<PolicyPod> = {}): PolicyPod => ({
+  namespace: 'x',
+  name,
+  uid: name,
+  labels: {},
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  addresses: [],
+  ports: [],
+  isHostNetwork: false,
+  isFinished: false,
+  ...more,
+});
+const named = (of: PolicyPod, ...ids: string[]) => ({
+  pod: of,
+  annotation: JSON.stringify(ids.map((port, at) => ({ interface: `eth${at}`, port }))),
+});
+const port = (id: string, more: Partial<NeutronPort> = {}): NeutronPort => ({
+  id,
+  name: 'sdewan/0123abcd/x',
+  revision_number: 1,
+  security_groups: [],
+  port_security_enabled: true,
+  'binding:vnic_type': 'normal',
+  fixed_ips: [{ ip_address: '10.0.0.1' }],
+  ...more,
+});
+const there = (...ports: NeutronPort[]) => new Map(ports.map((one) => [one.id, one]));
+const reasons = (...args: Parameters<typeof portClaimsOf>): string[] =>
+  portClaimsOf(...args).unguarded.map(({ pod: of, reason }) => `${of.name} ${reason}`);
+
+it('gives a pod its ports, with the addresses that Neutron says', () => {
+  const claims = portClaimsOf([named(pod('a'), ID, OTHER)], there(port(ID), port(OTHER)));
+  expect(claims.ports.map(({ id }) => id)).toEqual([ID, OTHER]);
+  expect(claims.ports[0]).toEqual({ id: ID, pod: 'a', addresses: ['10.0.0.1'] });
+  expect(claims.unguarded).toEqual([]);
+});
+
+describe('a port', () => {
+  it('that two pods name stays with the one that was made first', () => {
+    const late = pod('a', { creationTimestamp: '2026-02-01T00:00:00Z' });
+    const claims = portClaimsOf([named(late, ID), named(pod('b'), ID)], there(port(ID)));
+    expect(claims.ports.map((one) => one.pod)).toEqual(['b']);
+    expect(claims.unguarded.map(({ reason }) => reason)).toEqual(['PortTaken']);
+  });
+
+  it('of a pod that has ended, or has the addresses of its node, is nobody’s', () => {
+    const pods = [
+      named(pod('a', { isFinished: true }), ID),
+      named(pod('b', { isHostNetwork: true }), ID),
+    ];
+    expect(portClaimsOf(pods, there(port(ID)))).toEqual({ ports: [], unguarded: [] });
+    expect(namedPorts(pods)).toEqual([]);
+  });
+
+  it.each<[string, NeutronPort[]]>([
+    ['a NotOurPort', []],
+    ['a NoPortSecurity', [port(ID, { port_security_enabled: false })]],
+    ['a NoPortSecurity', [port(ID, { 'binding:vnic_type': 'direct' })]],
+  ])('is left alone: %s', (reason, ports) => {
+    expect(reasons([named(pod('a'), ID)], there(...ports))).toEqual([reason]);
+  });
+});
+
+it('an annotation that cannot be read harms no other pod', () => {
+  const pods = [{ pod: pod('a'), annotation: 'eth0' }, named(pod('b'), ID)];
+  expect(reasons(pods, there(port(ID)))).toEqual(['a InvalidAnnotation']);
+  expect(namedPorts(pods).map(({ id }) => id)).toEqual([ID]);
+});

@@ -1,0 +1,283 @@
+/** What is told of a Neutron that fails, and when it is tried again; the controller with an API server and a Neutron in memory. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
+import type { PolicyReader, PolicyWorld } from '../network-policy/sources.ts';
+import { NeutronError } from '../../neutron/errors.ts';
+import { causeOf, createOutages } from './outage.ts';
+import { createSecurityGroupsController } from './controller.ts';
+import { followed } from './testing/followed.ts';
+import { createMemoryNeutron, type MemoryNeutron } from './testing/memory-neutron.ts';
+
+const CLUSTER_UID = '01234567-89ab-4cde-8f01-23456789abcd';
+const PORT = '52f111c6-c346-4b59-ad4e-ece80584dff8';
+const TWO_MINUTES = 120_000;
+
+const metadataOf = (name: string) => ({
+  namespace: 'shop',
+  name,
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+});
+const policyOf = (name: string, app: string) => {
+  const spec = networkPolicySpecSchema.parse({ podSelector: { matchLabels: { app } } });
+  const { namespace, uid } = metadataOf(name);
+  const kind = 'NetworkPolicy' as const;
+  const policy = { kind, networks: [], namespace, name, uid, generation: 1, spec };
+  return { apiVersion: 'v1', kind, metadata: metadataOf(name), policy };
+};
+const podOf = (name: string, ports?: string) => {
+  const metadata = { ...metadataOf(name), uid: `uid-pod-${name}` };
+  const { namespace, uid, creationTimestamp } = metadata;
+  const rest = { addresses: ['10.0.0.1'], ports: [], isHostNetwork: false, isFinished: false };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata,
+    inNeutron: { ...(ports !== undefined && { ports }) },
+    pod: { namespace, name, uid, creationTimestamp, labels: { app: name }, ...rest },
+  };
+};
+
+const POLICIES = [policyOf('web', 'web'), policyOf('other', 'other')];
+const PODS = [podOf('web', JSON.stringify([{ interface: 'eth0', port: PORT }])), podOf('other')];
+
+let stop: AbortController;
+let running: Promise<void>;
+let neutron: MemoryNeutron;
+/** What it answers, until it is well again. */
+let fault: NeutronError | undefined;
+let tries: number[];
+let events: RecordedEvent[];
+let reader: PolicyReader;
+let failingMs: () => number;
+/** What the API server refuses. */
+let refused: 'nodes' | 'annotations' | undefined;
+
+const world: PolicyWorld = {
+  join: (joined) => {
+    reader = joined;
+    return { follow: () => undefined };
+  },
+  policies: () => POLICIES.map(({ policy }) => policy),
+  policy: (uid) => POLICIES.find(({ metadata }) => metadata.uid === uid),
+  podsWithPorts: () => PODS.filter(({ inNeutron }) => inNeutron.ports !== undefined),
+  groups: {
+    ...followed({
+      policies: POLICIES.map(({ policy }) => policy),
+      pods: PODS.map(({ pod }) => pod),
+    }),
+  } as PolicyWorld['groups'],
+  namespaceUid: () => CLUSTER_UID,
+  isKnown: () => true,
+  run: async () => undefined,
+};
+const refuse = (what: typeof refused): void => {
+  if (refused === what)
+    throw new KubeError(`reach ${what}`, 'forbidden', { status: 403, reason: 'Forbidden' });
+};
+const client = {
+  list: async () => {
+    refuse('nodes');
+    return { items: [], resourceVersion: '1' };
+  },
+  watch: async (_: unknown, { signal }: { signal: AbortSignal }) =>
+    (async function* (): AsyncGenerator<Uint8Array> {
+      yield* [];
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    })(),
+  patch: async () => {
+    refuse('annotations');
+    return {};
+  },
+} as unknown as KubeClient;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  stop = new AbortController();
+  neutron = createMemoryNeutron([
+    { id: PORT, name: 'sdewan/01234567/web', addresses: ['10.0.0.1'] },
+  ]);
+  const { groups } = neutron;
+  neutron.groups = async () => {
+    tries.push(clock.monotonic());
+    if (fault) throw fault;
+    return groups();
+  };
+  [fault, tries, events, refused] = [undefined, [], [], undefined];
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+const clock = {
+  ...systemClock,
+  monotonic: () => Date.now(),
+  sleep: sleepOn(systemClock.after),
+};
+const start = async (): Promise<void> => {
+  const controller = createSecurityGroupsController({
+    client,
+    clock,
+    log: silentLogger,
+    leadership: ALWAYS_LEADING,
+    metrics: NO_METRICS,
+    neutron,
+    world,
+    resyncMs: 60_000,
+    record: (event) => void events.push(event),
+    exposeFailing: (lastsMs) => {
+      failingMs = lastsMs;
+    },
+  });
+  running = controller.run(stop.signal);
+  await vi.advanceTimersByTimeAsync(1_000);
+};
+const told = (): string[] =>
+  events.map(({ object, reason }) => `${object.kind} ${object.metadata.name} ${reason}`);
+const UNAVAILABLE = ['NetworkPolicy web NeutronUnavailable', 'Pod web NeutronUnavailable'];
+const error = (status: number, type: string): NeutronError =>
+  new NeutronError('GET /v2.0/security-groups', 'a word that is never the same', { status, type });
+
+describe('while Neutron fails', () => {
+  it.each<[string, NeutronError, string]>([
+    ['is not there', error(0, 'Unreachable'), 'OpenStack cannot be reached'],
+    ['is silent', error(0, 'Timeout'), 'OpenStack does not answer in time'],
+    ['is something else', error(0, 'Malformed'), 'not the OpenStack that is expected'],
+    ['has a fault', error(503, 'HTTP 503'), 'OpenStack answers with 503'],
+    ['refuses us', error(401, 'HTTP 401'), 'OpenStack refuses the credentials of clouds.yaml'],
+    ['lacks our role', error(403, 'PolicyNotAuthorized'), 'not enough (PolicyNotAuthorized)'],
+    ['refuses a call', error(400, 'HTTP 400'), 'refuses a call with 400 (HTTP 400)'],
+    ['has no such page', error(404, 'HTTP 404'), 'refuses a call with 404 (HTTP 404)'],
+    ['is never as it was', error(409, 'OverQuota'), 'refuses a call with 409 (OverQuota)'],
+  ])('since it %s, the policies and pods that need it say so, once', async (_, wrong, words) => {
+    fault = wrong;
+    await start();
+    await vi.advanceTimersByTimeAsync(TWO_MINUTES);
+    expect(told().sort()).toEqual(UNAVAILABLE);
+    for (const { message, type } of events)
+      expect([type, message]).toEqual(['Warning', expect.stringContaining(words)]);
+  });
+
+  it('what is wrong for longer than Events live is told again', async () => {
+    fault = error(503, 'HTTP 503');
+    await start();
+    await vi.advanceTimersByTimeAsync(95 * 60_000);
+    const ofPolicy = events.filter(({ object }) => object.kind === 'NetworkPolicy');
+    expect(ofPolicy.map(({ once }) => once)).toEqual([true, undefined, undefined, undefined]);
+  });
+
+  it('each of its causes is told once, however often they take turns', async () => {
+    fault = error(503, 'HTTP 503');
+    await start();
+    for (let turn = 0; turn < 6; turn += 1) {
+      await vi.advanceTimersByTimeAsync(31_000);
+      fault = turn % 2 === 0 ? error(0, 'Unreachable') : error(503, 'HTTP 503');
+    }
+    expect(events.filter(({ object }) => object.kind === 'NetworkPolicy')).toHaveLength(2);
+  });
+
+  it('for less than five seconds, nothing is told but that policies are enforced', async () => {
+    fault = error(0, 'Unreachable');
+    await start();
+    fault = undefined;
+    await vi.advanceTimersByTimeAsync(30_200);
+    expect(told()).toEqual(['NetworkPolicy web Enforced']);
+  });
+
+  it('what changes in the cluster calls it no sooner than its backoff, of half a minute at most', async () => {
+    fault = error(0, 'Unreachable');
+    await start();
+    for (let at = 0; at < 3_000; at += 1) {
+      reader.onPolicies();
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    const waits = tries.map((at, index) => at - (tries[index - 1] ?? at)).slice(9);
+    expect(waits.length).toBeGreaterThan(8);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(30_200);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(3_000);
+    expect(new Set(waits.map((ms) => Math.round(ms / 1_000))).size).toBeGreaterThan(3);
+  });
+
+  it('a figure says for how long; it is followed within half a minute of its return, which is told', async () => {
+    await start();
+    expect(failingMs()).toBe(0);
+    fault = error(0, 'Unreachable');
+    await vi.advanceTimersByTimeAsync(60_000 + TWO_MINUTES);
+    expect(failingMs()).toBeGreaterThan(TWO_MINUTES - 1_000);
+    fault = undefined;
+    await vi.advanceTimersByTimeAsync(30_200);
+    expect(failingMs()).toBe(0);
+    const ofPolicy = events.filter(({ object }) => object.kind === 'NetworkPolicy');
+    expect(ofPolicy.map(({ reason, once }) => [reason, once])).toEqual([
+      ['Enforced', true],
+      ['NeutronUnavailable', undefined],
+      ['Enforced', undefined],
+    ]);
+    expect(neutron.state.ports.get(PORT)?.security_groups).not.toEqual([]);
+  });
+});
+
+describe('what the coordinator lacks the right to', () => {
+  it('list nodes: the policies and pods that need Neutron say so, once, and are enforced when it has it', async () => {
+    refused = 'nodes';
+    await start();
+    await vi.advanceTimersByTimeAsync(TWO_MINUTES);
+    expect(told().sort()).toEqual(UNAVAILABLE);
+    for (const { message, type } of events)
+      expect([type, message]).toEqual([
+        'Warning',
+        expect.stringContaining('the coordinator may not list nodes'),
+      ]);
+    expect(failingMs()).toBeGreaterThan(TWO_MINUTES - 1_000);
+    expect([tries, neutron.state.ports.get(PORT)?.security_groups]).toEqual([[], []]);
+    refused = undefined;
+    await vi.advanceTimersByTimeAsync(60_200);
+    expect(told().at(-1)).toBe('NetworkPolicy web Enforced');
+    expect(failingMs()).toBe(0);
+  });
+
+  it('annotate pods: the policy is enforced, and the pod says once what its annotation lacks', async () => {
+    refused = 'annotations';
+    await start();
+    await vi.advanceTimersByTimeAsync(20 * 60_000);
+    expect(told()).toEqual(['NetworkPolicy web Enforced', 'Pod web AnnotationNotWritten']);
+    expect(events.at(-1)?.message).toContain('bind ClusterRole sdewan-neutron to it');
+    // Neutron is looked at as often as it is where nothing lacks.
+    expect(tries.length).toBeLessThan(25);
+  });
+});
+
+it('waits are spread: a tenth to the whole of 0.25 s that doubles up to 30 s, and begin anew when it is over', () => {
+  const waitsOf = (random: number): number[] => {
+    const outages = createOutages({ monotonic: () => 0 }, () => random);
+    const waits = Array.from({ length: 9 }, () => outages.failed(0));
+    outages.over();
+    return [...waits, outages.failed(0)];
+  };
+  const most = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 250];
+  expect(waitsOf(1)).toEqual(most);
+  expect(waitsOf(0)).toEqual(most.map((ms) => ms / 10));
+});
+
+it('a clouds.yaml that cannot be used is told in the words of its reader', () => {
+  const cause = new Error('/etc/clouds.yaml is no YAML');
+  const wrong = new NeutronError('reading clouds.yaml', 'x', {
+    status: 0,
+    type: 'InvalidCloud',
+    cause,
+  });
+  expect(causeOf(wrong)).toEqual({
+    reason: 'InvalidCloud',
+    message: '/etc/clouds.yaml is no YAML',
+  });
+});

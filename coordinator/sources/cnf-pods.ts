@@ -1,0 +1,177 @@
+/**
+ * The pods of all CNFs: a watch of those that bear a purpose label, kept as targets, and a look past the watch for the moment
+ * before a finalizer goes. A pod that lost its label is only seen by that look, which is why it asks for all pods of a namespace.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
+import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
+import type { WatchState } from '#shared/kube/watch-state.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { askingAmong, type AskingPod } from './policy-annotation.ts';
+import { sameTarget, targetOf, type Target } from './cnf-pod.ts';
+import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } from './workload.ts';
+
+/** Callers within this time share one list. */
+const SHARE_MS = 25;
+
+export type PodChange = {
+  before: Target | undefined;
+  now: Target | undefined;
+  /** Whether it accepts Services of other namespaces than before. */
+  hasNewConsent: boolean;
+};
+
+export type PodsOptions = {
+  /** Undefined: of all. */
+  namespace: string | undefined;
+  client: KubeClient;
+  clock: Clock;
+  log: Logger;
+  /** A pod came, went, or changed in what matters. */
+  onChange: (change: PodChange) => void;
+};
+
+/** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
+type CnfPod = KubeObject & { target: Target } & PodFacts & PodPlace;
+
+export class Pods {
+  readonly #options: PodsOptions;
+  readonly #reflector: Reflector<CnfPod>;
+  readonly #looks = new Map<string, Promise<Target[]>>();
+
+  constructor(options: PodsOptions) {
+    const { client, clock, log, namespace, onChange } = options;
+    this.#options = options;
+    this.#reflector = new Reflector({
+      client,
+      clock,
+      log,
+      resource: cnfPods,
+      selection: { namespace, labelSelector: PURPOSE_LABEL },
+      indices: {
+        namespace: ({ target }) => [target.namespace],
+        // Purposes have no slash.
+        purpose: ({ target: { namespace: of, purpose } }) =>
+          purpose === undefined ? [] : [purpose, `${of}/${purpose}`],
+      },
+      onEvent: ({ type, object, old }) => {
+        const before = type === 'deleted' ? object.target : old?.target;
+        const now = type === 'deleted' ? undefined : object.target;
+        const hasNewConsent = old?.accepts !== object.accepts;
+        const isNews =
+          hasNewConsent || !isDeepStrictEqual(old?.aboutPolicies, object.aboutPolicies);
+        if (before && now && sameTarget(before, now) && !isNews) return;
+        onChange({ before, now, hasNewConsent });
+      },
+    });
+  }
+
+  get state(): WatchState {
+    return this.#reflector.state;
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal);
+  }
+
+  /** Resolves once all that has happened to pods until now is known, or the signal aborts. */
+  catchUp(signal: AbortSignal): Promise<void> {
+    return this.#reflector.catchUp(signal);
+  }
+
+  all(): Target[] {
+    return this.#reflector.store.list().map(({ target }) => target);
+  }
+
+  byName(namespace: string, name: string): Target | undefined {
+    return this.#reflector.store.byName(namespace, name)?.target;
+  }
+
+  byUid(uid: string): Target | undefined {
+    return this.#reflector.store.byUid(uid)?.target;
+  }
+
+  placeOf(uid: string): PodPlace {
+    const { node, ip, agentImage } = this.#reflector.store.byUid(uid) ?? {};
+    return { node, ip, agentImage };
+  }
+
+  /** Those of pods with an agent in it, as long as its containers may run; each may come more than once. */
+  serviceAccounts(namespace: string): string[] {
+    return this.#reflector.store
+      .by('namespace', namespace)
+      .filter(({ target }) => !target.finished && target.agent.state !== 'missing')
+      .map(({ account }) => account);
+  }
+
+  /** The `nfn-network` annotations of a purpose's pods. */
+  networkAnnotations(namespace: string, purpose: string): (string | undefined)[] {
+    return this.#reflector.store
+      .by('purpose', `${namespace}/${purpose}`)
+      .map(({ networks }) => networks);
+  }
+
+  /**
+   * Namespaces that any pod of a CNF accepts Services from: during a roll-out there are old and new ones. Undefined: no pod of it is
+   * known.
+   */
+  acceptedBy(namespace: string, purpose: string): ReadonlySet<string> | undefined {
+    const pods = this.#reflector.store.by('purpose', `${namespace}/${purpose}`);
+    const names = pods.flatMap(({ accepts = '' }) => accepts.split(','));
+    return pods.length === 0 ? undefined : new Set(names.map((name) => name.trim()));
+  }
+
+  askingForPolicies(): AskingPod[] {
+    return askingAmong(this.#reflector.store.list());
+  }
+
+  /** In no particular order; finished and terminating ones too. */
+  ofPurpose(namespace: string, purpose: string): Target[] {
+    return this.#targets('purpose', `${namespace}/${purpose}`);
+  }
+
+  /** Where there are CNF pods of that purpose, whatever their state. */
+  namespacesOf(purpose: string): string[] {
+    return [...new Set(this.#targets('purpose', purpose).map(({ namespace }) => namespace))];
+  }
+
+  ofNamespace(namespace: string): Target[] {
+    return this.#targets('namespace', namespace);
+  }
+
+  /** One pod, from the API server. @throws KubeError */
+  async lookAt(namespace: string, name: string, signal: AbortSignal): Promise<Target> {
+    return targetOf(await this.#options.client.get(podResource, { namespace, name }, { signal }));
+  }
+
+  /** All pods of a namespace, from the API server, as of after the call. @throws KubeError */
+  look(namespace: string): Promise<Target[]> {
+    const { client, clock } = this.#options;
+    const shared = this.#looks.get(namespace);
+    if (shared) return shared;
+    const look = clock.sleep(SHARE_MS).then(async () => {
+      this.#looks.delete(namespace);
+      const { items } = await client.list(cnfPods, { namespace, pageSize: PAGE_SIZE });
+      return items.map(({ target }) => target);
+    });
+    this.#looks.set(namespace, look);
+    return look;
+  }
+
+  #targets(index: 'namespace' | 'purpose', key: string): Target[] {
+    return this.#reflector.store.by(index, key).map(({ target }) => target);
+  }
+}
+
+/** Only what is needed stays in memory: a Pod is some ten kilobytes, its target some hundred bytes. */
+const cnfPodSchema = objectSchema.transform((object): CnfPod => ({
+  ...identityOf(object),
+  target: targetOf(object),
+  ...podFactsOf(object),
+  ...podPlaceOf(object),
+}));
+
+const cnfPods = { ...podResource, schema: cnfPodSchema };

@@ -1,0 +1,26 @@
+/** Pods of CNFs that say that their CNF enforces policies. Pure. */
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
+import type { Target } from './cnf-pod.ts';
+import type { PodFacts } from './workload.ts';
+
+/** With those of its annotations that are about policies. */
+export type AskingPod = {
+  object: KubeObject;
+  namespace: string;
+  purpose: string;
+  annotations: Readonly<Record<string, string>>;
+};
+
+/** Those that may run, and whose agent would carry policies out. */
+export const askingAmong = (
+  pods: readonly (KubeObject & { target: Target } & Pick<PodFacts, 'aboutPolicies'>)[],
+): AskingPod[] =>
+  pods.flatMap((object) => {
+    const { aboutPolicies: annotations, target } = object;
+    const { agent, finished, namespace, purpose } = target;
+    const isAsking = annotations[POLICY_NETWORKS_ANNOTATION] !== undefined;
+    return isAsking && !finished && agent.state !== 'missing' && purpose !== undefined
+      ? [{ object, namespace, purpose, annotations }]
+      : [];
+  });
