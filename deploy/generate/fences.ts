@@ -9,6 +9,9 @@ import {
   WRITTEN_ON_CNF_PODS,
   WRITTEN_ON_PODS,
 } from '#shared/names.ts';
+import { apiVersionOf } from '#shared/kube/path.ts';
+import { cnfResource } from '#shared/resources/cnf.ts';
+import { cnfSetResource } from '#shared/resources/cnf-set.ts';
 import { cnfDeploymentResource, MAX_TEMPLATE_BYTES } from '#shared/resources/cnf-deployment.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
@@ -96,15 +99,23 @@ const aloneOf = (resources: readonly Resource[], of: string): Resource[] =>
 const listOf = (names: readonly string[]): string =>
   `[${names.map((name) => `'${name}'`).join(', ')}]`;
 
-const madeByCoordinator = (rules: readonly KindDefinition[]): object[] => {
-  const made = rules.filter(({ isMadeByCoordinator }) => isMadeByCoordinator);
-  const names = made.map(({ plural }) => `'${plural}'`).join(', ');
-  const expression = `request.resource.resource in [${names}]`;
-  const makers = rules.filter(({ generates }) => generates).map(({ kind }) => kind);
-  return [
-    { name: 'isOfAKindThatItMakes', expression },
-    { name: 'kindsOfOwners', expression: listOf([...makers, cnfDeploymentResource.kind, 'Pod']) },
-  ];
+type Owner = Pick<Resource, 'group' | 'version' | 'kind'>;
+
+const POD: Owner = { group: '', version: 'v1', kind: 'Pod' };
+
+/** Of what the coordinator makes of something that can be deleted: of which kinds that can be. */
+const ownersOf = (rules: readonly KindDefinition[]): object[] => {
+  const owned = rules.flatMap(({ plural, kind }): [plural: string, owners: Owner[]][] => {
+    const owners = rules.filter(({ generates }) => generates?.kinds.includes(kind));
+    return owners.length === 0 ? [] : [[plural, owners]];
+  });
+  owned.push([cnfSetResource.plural, [cnfDeploymentResource]], [cnfResource.plural, [POD]]);
+  const entries = owned.map(([plural, owners]) => {
+    const names = owners.map((owner) => `${apiVersionOf(owner)}/${owner.kind}`);
+    return `'${plural}': ${listOf(names)}`;
+  });
+  const expression = `{${entries.join(', ')}}[?request.resource.resource].orValue([])`;
+  return [{ name: 'kindsOfOwners', expression }];
 };
 
 const namesOfTheFleet: readonly object[] = [
@@ -159,7 +170,7 @@ export const fenceBlocks = (
   'resources-changed': requests(resources, ['CREATE', 'UPDATE', 'DELETE']),
   'statuses-written': requests(resources, ['UPDATE'], '*/status'),
   'rights-on-resources': coordinatorRights(resources, rules),
-  'made-by-the-coordinator': madeByCoordinator(rules),
+  'owners-by-the-coordinator': ownersOf(rules),
   'names-of-the-fleet': namesOfTheFleet,
   'annotations-written-on-pods': [
     { name: 'writtenOnCnfs', expression: listOf([...WRITTEN_ON_CNF_PODS, ...WRITTEN_ON_PODS]) },

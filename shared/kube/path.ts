@@ -11,7 +11,7 @@ export type ObjectKey = {
 };
 
 /** `v1` or `group/version`, as in `apiVersion`. */
-export const apiVersionOf = ({ group, version }: Addressed): string =>
+export const apiVersionOf = ({ group, version }: Pick<Addressed, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`;
 
 /** `pods`, `deployments.apps`: as people and RBAC messages write it. */

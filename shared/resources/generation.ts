@@ -34,6 +34,8 @@ export type IcnStatus = {
 };
 
 export type Generation<Spec> = {
+  /** Of children, all that there can be. */
+  kinds: readonly string[];
   /** At most a few. */
   hosts: (spec: Spec) => readonly Host[];
   /** Pure. Throws nothing; what cannot be made is a problem for the operator. */

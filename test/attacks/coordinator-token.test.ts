@@ -28,6 +28,7 @@ beforeAll(async () => {
   const held = inEdge('FirewallZone', 'held', { network: ['net0'] }, { finalizers });
   await world.apply([
     held,
+    inEdge('CNFNAT', 'people', NAT, { finalizers: [ICN] }),
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'theirs', namespace: home } },
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'theirs', namespace: edge } },
     cnf(),
@@ -81,6 +82,15 @@ const group = (metadata: Fields): object => ({
   metadata: { name: 'mine', namespace: edge, ...metadata },
   spec: { group: '0'.repeat(16), slice: 0, members: ['10.0.0.1'] },
 });
+/** ICN's controller gives it to rules of people, too. */
+const ICN = 'cnfnat.finalizers.sdewan.akraino.org';
+const NAT = { target: 'MASQUERADE', dest: '#default' };
+const NOT_THERE = {
+  apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+  kind: 'CNFService',
+  name: 'none',
+  uid: '00000000-0000-0000-0000-000000000000',
+};
 const DNAT = { src: 'wan', proto: 'tcp', src_dport: '8080', dest_ip: '10.0.0.1' };
 
 type Attempt = readonly string[] | { create: object };
@@ -291,7 +301,23 @@ const attempt = async (given: Attempt): Promise<string> => {
   return code === 0 ? 'done' : stderr;
 };
 
+/** The garbage collector deletes what has no owner but one that is not there. */
+const collected: Record<string, Fields> = {
+  'mark a rule of people as its own': MARK,
+  'give it an owner that is not there': { ownerReferences: [NOT_THERE] },
+  "take it over as if ICN's controller had made it": { ...MARK, ownerReferences: [NOT_THERE] },
+  'name it as such a one': {
+    ...MARK,
+    ownerReferences: [{ ...NOT_THERE, name: 'peop' }],
+  },
+};
+
 describe('the thief of its token', () => {
+  it.concurrent.each(Object.entries(collected))('cannot %s', async (_, metadata) => {
+    const refused = await attempt(on(['cnfnat', 'people', '-n', edge], merge({ metadata })));
+    expect(refused).toContain('the coordinator may ');
+  });
+
   it.concurrent.each(rights.flatMap(({ can }) => Object.entries(can)))(
     'can %s',
     async (_, given) => {

@@ -71,7 +71,8 @@ describe('the installed policies', async () => {
       ...to,
     ];
     await cluster.kubectl(bind);
-    await cluster.kubectl(['apply', '-f', '-'], {
+    // Without the annotation of a client-side apply, which policies look for.
+    await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
       stdin: listOf([...tenantsRights(closed), ...given({ closed, open })]),
     });
     const status = JSON.stringify({ status: SILENT_STATUS });

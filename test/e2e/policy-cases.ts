@@ -17,6 +17,7 @@ import {
   dnat,
   lease,
   MARK,
+  nat,
   OF_THE_TEST,
   OWNER,
   patch,
@@ -340,15 +341,15 @@ const bindings = ({ closed, open }: Places): Case[] => [
   },
 ];
 
-const OWNERS = 'CNFService, CNFLocalService, CNFHubSite, CNFDeployment, Pod';
-const CONFIG_MAP = { ...OWNER, apiVersion: 'v1', kind: 'ConfigMap' };
 const POLICY_OF_RULES = { policy: 'sdewan-coordinator-rules', who: 'coordinator' } as const;
 
 const rules = ({ closed }: Places): Case[] => {
   const other = { spec: { dest_ip: '10.0.0.2' } };
   const target = (name: string) => ['firewalldnat', name, '-n', closed];
-  const ofIcn = ['cnfnat', 'of-icn', '-n', closed];
+  const natOf = (name: string) => ['cnfnat', name, '-n', closed];
+  const owned = (...ownerReferences: object[]) => ({ metadata: { ownerReferences } });
   const taken = { metadata: { labels: MARK, ownerReferences: [OWNER] } };
+  const made = { labels: MARK, ownerReferences: [OWNER] };
   return [
     {
       ...POLICY_OF_RULES,
@@ -374,14 +375,14 @@ const rules = ({ closed }: Places): Case[] => {
           ...other,
           metadata: { labels: MARK },
         }),
-        "change what ICN's controller has made as it takes it over": patch(ofIcn, {
+        "change what ICN's controller has made as it takes it over": patch(natOf('nobodynat'), {
           ...taken,
           spec: { src_dip: '10.0.0.2' },
         }),
       },
       allowed: {
         'change the spec of a rule with its label': patch(target('marked'), other),
-        "take over what ICN's controller has made from a CR": patch(ofIcn, taken),
+        "take over what ICN's controller has made from a CR": patch(natOf('nobodynat'), taken),
       },
     },
     {
@@ -396,6 +397,16 @@ const rules = ({ closed }: Places): Case[] => {
         'give a rule an owner that does not exist': patch(target('theirs'), {
           metadata: { ownerReferences: [OWNER] },
         }),
+        "take over a rule of people that has ICN's finalizer": patch(natOf('nobody'), taken),
+        'take over one that people have applied': patch(natOf('nobodynat1'), taken),
+        'take over one that has a manager': patch(natOf('nobodynat2'), taken),
+        "take over one of a kind that ICN's controller makes of none": patch(
+          target('nobodynat'),
+          taken,
+        ),
+        'take one over with two owners': patch(natOf('nobodynat'), {
+          metadata: { labels: MARK, ownerReferences: [OWNER, { ...OWNER, uid: 'x' }] },
+        }),
       },
       allowed: {
         'label a rule with its label': patch(target('marked'), {
@@ -405,22 +416,33 @@ const rules = ({ closed }: Places): Case[] => {
     },
     {
       ...POLICY_OF_RULES,
-      message: `the coordinator may give owners only to what it makes or takes over, and no others than ${OWNERS}`,
+      message:
+        'the coordinator may give an owner only to what it makes, takes over or has made, where there is none, and only one of the kind that such objects are made of',
       denied: {
-        'give one of its own an owner of another kind': patch(target('marked'), {
-          metadata: { ownerReferences: [CONFIG_MAP] },
-        }),
-        'make a rule with an owner of another kind': create(
-          dnat(closed, 'new', MARK, { ownerReferences: [CONFIG_MAP] }),
+        'give one of its own an owner of another kind': patch(
+          natOf('marked'),
+          owned({ ...OWNER, apiVersion: 'v1', kind: 'ConfigMap' }),
+        ),
+        'give it one of that kind of another group': patch(
+          natOf('marked'),
+          owned({ ...OWNER, apiVersion: 'v1' }),
+        ),
+        'give it two': patch(natOf('marked'), owned(OWNER, { ...OWNER, uid: 'x' })),
+        "take over what ICN's controller has made, with an owner of another kind": patch(
+          natOf('nobodynat'),
+          { metadata: { labels: MARK, ownerReferences: [{ ...OWNER, kind: 'FirewallZone' }] } },
+        ),
+        'give one an owner that is made of none': patch(target('marked'), owned(OWNER)),
+        'make one with an owner that is made of none': create(
+          dnat(closed, 'new', MARK, { ownerReferences: [OWNER] }),
         ),
       },
       allowed: {
-        'make one with an owner of a kind that makes rules': create(
-          dnat(closed, 'new', MARK, { ownerReferences: [OWNER] }),
+        'make one with an owner of a kind that makes it': create(nat(closed, 'new', made)),
+        'give one of its own the owner that an orphaning deletion took': patch(
+          natOf('marked'),
+          owned(OWNER),
         ),
-        'give one of its own the owner that an orphaning deletion took': patch(target('marked'), {
-          metadata: { ownerReferences: [OWNER] },
-        }),
       },
     },
     {
@@ -479,7 +501,9 @@ const rules = ({ closed }: Places): Case[] => {
         ),
       },
       allowed: {
-        "remove the one of ICN's controller": patch(ofIcn, { metadata: { finalizers: null } }),
+        "remove the one of ICN's controller": patch(natOf('nobodynat'), {
+          metadata: { finalizers: null },
+        }),
       },
     },
   ];

@@ -125,6 +125,20 @@ export const dnat = (
     ...metadata,
   });
 };
+/** ICN's controller gives it to rules of people, too. */
+const ICN = { finalizers: ['cnfnat.finalizers.sdewan.akraino.org'] };
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+export const nat = (
+  namespace: string,
+  name: string,
+  { labels, annotations, ...metadata }: Record<string, object> = {},
+): object =>
+  withMetadata(rule('CNFNAT', name, { target: 'SNAT', dest: '#source', src_dip: '10.0.0.1' }), {
+    namespace,
+    labels: { sdewanPurpose: 'cnf-1', ...labels },
+    annotations: { 'sdewan.akraino.org/references': 'off', ...annotations },
+    ...metadata,
+  });
 export const zone = (namespace: string, name: string, metadata: object = {}): object =>
   withMetadata(rule('FirewallZone', name, { network: ['ovn-net1'] }), { namespace, ...metadata });
 export const withMetadata = (
@@ -296,12 +310,11 @@ export const given = ({ closed }: Places): object[] => [
   configMap(closed, 'somebody-elses', CA),
   dnat(closed, 'theirs'),
   dnat(closed, 'marked', MARK),
-  withMetadata(rule('CNFNAT', 'of-icn', { target: 'SNAT', dest: '#source', src_dip: '10.0.0.1' }), {
-    namespace: closed,
-    labels: { sdewanPurpose: 'cnf-1' },
-    annotations: { 'sdewan.akraino.org/references': 'off' },
-    finalizers: ['cnfnat.finalizers.sdewan.akraino.org'],
-  }),
+  nat(closed, 'marked', { labels: MARK }),
+  ...['nobodynat', 'nobody'].map((name) => nat(closed, name, ICN)),
+  nat(closed, 'nobodynat1', { ...ICN, annotations: { [LAST_APPLIED]: '{}' } }),
+  nat(closed, 'nobodynat2', { ...ICN, labels: { 'app.kubernetes.io/managed-by': 'Helm' } }),
+  dnat(closed, 'nobodynat', {}, ICN),
   zone(closed, 'lan1'),
   zone(closed, 'basic', { labels: { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' } }),
   zone(closed, 'ending', {

@@ -73,6 +73,7 @@ export const cnfHubSite = defineKind({
     ),
   ],
   generates: {
+    kinds: ['CNFNAT', 'CNFRoute'],
     hosts: ({ site }) => (site === undefined ? [] : [{ path: 'spec.site', name: site }]),
     children: (rule, addressesOf) => {
       const children = destinations(rule, addressesOf).flatMap((dst) => childrenFor(rule, dst));

@@ -28,6 +28,7 @@ export const cnfLocalService = defineKind({
   description: 'Redirects traffic for a remote service to a local one.',
   spec,
   generates: {
+    kinds: ['CNFNAT'],
     hosts: ({ localservice, remoteservice }) => [
       { path: 'spec.localservice', name: localservice },
       { path: 'spec.remoteservice', name: remoteservice },

@@ -29,6 +29,7 @@ export const cnfService = defineKind({
   description: 'Makes a service with a host name reachable at a port of the CNF.',
   spec,
   generates: {
+    kinds: ['CNFNAT'],
     hosts: ({ fullname }) => [{ path: 'spec.fullname', name: fullname }],
     children: ({ fullname, port, dport }, addressesOf) =>
       [false, true].flatMap((v6): Child[] => {
