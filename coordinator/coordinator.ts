@@ -33,6 +33,7 @@ import {
   commentsRemoved,
   driftRepaired,
   podNotReady,
+  sectionsUnread,
   stateFolderUnwritable,
 } from './controllers/rules/pod-events.ts';
 import { RulesController } from './controllers/rules/controller.ts';
@@ -276,6 +277,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       for (const name of packages) record(commentsRemoved(target, name));
     },
     onStateFolder: (target, cause) => record(stateFolderUnwritable(target, cause)),
+    onUnreadOthers: (target, unread) => {
+      for (const each of unread) record(sectionsUnread(target, each));
+    },
     onTimes: tracing.isOn ? trace : undefined,
     onResult: (result) => metrics.reports.inc({ result }),
     clock,

@@ -19,6 +19,8 @@ export type KernelLook = {
   lacking: BySection;
   /** Why it cannot be told whether the kernel has what a section asks for. No repair would change that. */
   incomparable: BySection;
+  /** Packages of whose sections the next look may say more. */
+  passing?: ReadonlySet<string>;
   /** Why OpenWRT does not take a section, or nothing of the package because of it, whatever it said when it was reloaded. */
   refused?: BySection;
   /** Why the kernel was not read; nothing counts as lacking then. */

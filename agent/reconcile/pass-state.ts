@@ -198,6 +198,7 @@ export const standingIn = (
     untaken: new Set(state.takeovers.map((takeover) => takeover.package)),
     lacking: lackingIn(state),
     incomparable: oursIn(state, state.kernel?.incomparable),
+    unreadOthers: unreadOthersIn(state),
     authors,
     kernelUnread: state.kernel === undefined ? NO_LOOK : state.kernel.unread,
     warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),
@@ -219,6 +220,21 @@ const oursIn = (state: PassState, found: BySection = new Map()): ReadonlyMap<str
         const what = sections.get(section.name);
         return what === undefined ? [] : [[ledgerKey(name, section.name), what]];
       });
+    }),
+  );
+};
+
+/** Without packages of which that may be over at the next look. */
+const unreadOthersIn = (state: PassState): BySection => {
+  const { incomparable = new Map(), passing } = state.kernel ?? {};
+  const ownership = ownershipIn(state);
+  return new Map(
+    [...incomparable].flatMap(([name, why]) => {
+      const isOurs = isOursIn(name, ownership);
+      const sections = state.packages.get(name)?.sections ?? [];
+      const ours = new Set(sections.filter(isOurs).map((section) => section.name));
+      const others = [...why].filter(([section]) => !ours.has(section));
+      return others.length === 0 || passing?.has(name) ? [] : [[name, new Map(others)] as const];
     }),
   );
 };

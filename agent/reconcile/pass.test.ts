@@ -719,3 +719,19 @@ it('a search for refused rules that takes too long goes on in the next pass', as
   expect(openwrt.transactions.length).toBeLessThanOrEqual(40 * ends.length);
   expect(rulesThere().filter(isBad)).toEqual([]);
 });
+
+it('sections of others that cannot be compared with the kernel are known by package, but for those that may be soon', async () => {
+  const theirs = new Map([['theirs', 'netifd does not understand it']]);
+  const both = new Map([...theirs, ['sdewan_rule_a', 'nor this']]);
+  const kernel = {
+    lacking: new Map(),
+    incomparable: new Map([
+      ['firewall', both],
+      ['mwan3', theirs],
+    ]),
+  };
+  Object.assign(openwrt.reading, { kernel: { ...kernel, passing: new Set(['mwan3']) } });
+  await agent.run([drop('a')]);
+  await agent.run([drop('a')]);
+  expect(agent.standings.at(-1)?.unreadOthers).toEqual(new Map([['firewall', theirs]]));
+});

@@ -28,6 +28,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     untaken: new Set(),
     lacking: new Map(),
     incomparable: new Map(),
+    unreadOthers: new Map(),
     authors: { of: () => undefined, leaving: () => [], wasRemoved: () => false },
     warningOf: () => undefined,
     ...change,

@@ -6,6 +6,7 @@ import type { Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import type { BySection } from '../device/driver.ts';
 import type { Authors } from './authors.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 import type { Plan } from './plan.ts';
@@ -21,6 +22,8 @@ export type Standing = {
   lacking: ReadonlyMap<string, string>;
   /** `package.section` -> why it cannot be compared with the kernel. */
   incomparable: ReadonlyMap<string, string>;
+  /** The same of sections of others, by package. */
+  unreadOthers: BySection;
   /** Nothing is written to OpenWRT, whatever it lacks. */
   paused: boolean;
   /** Why nobody has looked into the kernel; undefined when somebody has. */
@@ -49,6 +52,7 @@ export const NOTHING_KNOWN: Standing = {
   earlier: new Map(),
   lacking: new Map(),
   incomparable: new Map(),
+  unreadOthers: new Map(),
   paused: false,
   ending: [],
   removed: new Set(),
@@ -74,6 +78,7 @@ export type StandingInput = {
   untaken: ReadonlySet<string>;
   lacking: ReadonlyMap<string, string>;
   incomparable: ReadonlyMap<string, string>;
+  unreadOthers: BySection;
   kernelUnread?: string | undefined;
   authors: Pick<Authors, 'of' | 'leaving' | 'wasRemoved'>;
   warningOf: (uciPackage: string, section: string) => string | undefined;
@@ -107,13 +112,14 @@ export const standingOf = (input: StandingInput): Standing => {
   const doubted = doubtedIn(input);
   const removed = removedIn([...plan.verdicts, ...leaving], input, { packages, doubted });
   const isThere = ({ rule }: Verdict): boolean => !removed.has(rule.metadata.uid);
-  const { kernelUnread, paused, ending, isLedgerLost, incomparable } = input;
+  const { kernelUnread, paused, ending, isLedgerLost, incomparable, unreadOthers } = input;
   return {
     verdicts: [...plan.verdicts, ...leaving.filter(isThere)],
     inForce,
     earlier: earlierIn(input),
     lacking,
     incomparable,
+    unreadOthers,
     paused,
     kernelUnread,
     ending,

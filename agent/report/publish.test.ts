@@ -8,6 +8,7 @@ import {
   type Report,
   type ReportAnswer,
   type RuleReport,
+  type UnreadOthers,
 } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -42,6 +43,7 @@ type World = {
   information?: Information;
   commentsLost?: readonly string[];
   stateFolder?: string;
+  unreadOthers?: readonly UnreadOthers[];
   changed?: readonly ChangeTimes[];
   answer: (report: Report) => ReportAnswer;
 };
@@ -64,6 +66,7 @@ const start = (given: Partial<World> = {}, heartbeatMs = 100_000) => {
       fleet: { distance: 1 },
       verified: VERIFIED,
       stateFolder: world.stateFolder ?? '',
+      ...(world.unreadOthers && { unreadOthers: world.unreadOthers }),
       information: world.information,
       ...(world.commentsLost && { commentsLost: world.commentsLost }),
     }),
@@ -228,7 +231,8 @@ describe('publisher', () => {
   });
 
   it('says in each report what holds of the agent itself', async () => {
-    const { sent } = start({ stateFolder: 'ledger.json: EROFS' });
+    const unreadOthers = [{ package: 'network', sections: 'lan (no network)' }];
+    const { sent } = start({ stateFolder: 'ledger.json: EROFS', unreadOthers });
     await expect.poll(() => sent.length).toBe(1);
     expect(sent[0]).toMatchObject({
       version: REPORT_VERSION,
@@ -236,6 +240,7 @@ describe('publisher', () => {
       doubt: 'no answer',
       fleet: { distance: 1 },
       stateFolder: 'ledger.json: EROFS',
+      unreadOthers,
     });
     expect(Math.abs((sent[0]?.clock.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
   });

@@ -94,8 +94,16 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   };
 
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
-    const { rules, drifts, stateFolder, verified, information, commentsLost, ...known } =
-      snapshot();
+    const {
+      rules,
+      drifts,
+      stateFolder,
+      unreadOthers = [],
+      verified,
+      information,
+      commentsLost,
+      ...known
+    } = snapshot();
     const apart = { information, ...(commentsLost && { commentsLost }) };
     const text = JSON.stringify(rules);
     const bootId = boot.id();
@@ -108,6 +116,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
       ...known,
       clock: { startedAt: deps.startedAt, sentAt: clock.now(), ...(verified && { verified }) },
       ...(stateFolder && { stateFolder }),
+      ...(unreadOthers.length > 0 && { unreadOthers: [...unreadOthers] }),
       ...(part.page === 0 && drifts.length > 0 && { drifts: [...drifts] }),
       ...part,
     });

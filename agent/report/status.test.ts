@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { informationSchema, type Information } from '#shared/protocol/information.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { Attempt } from '../reconcile/loop.ts';
+import { unreadOthersSchema } from '#shared/protocol/report.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { NOTHING_KNOWN } from '../reconcile/standing.ts';
 import { createStatus } from './status.ts';
@@ -116,6 +117,22 @@ describe('agent status', () => {
     expect(status.snapshot().stateFolder).toBe('');
     world.stateFolder = 'alive: ENOSPC';
     expect(status.snapshot().stateFolder).toBe('alive: ENOSPC');
+  });
+
+  it('says of sections of others that cannot be compared a few, in the same words whatever their order', () => {
+    const { status } = start();
+    const many = Array.from({ length: 99 }, (_, at) => `route_of_theirs_with_a_long_name_${at}`);
+    const saying = (names: readonly string[]) => {
+      const why = new Map(names.map((name) => [name, "option target 'x' ".repeat(60)]));
+      status.setStanding({ ...NOTHING_KNOWN, unreadOthers: new Map([['network', why]]) });
+      return status.snapshot().unreadOthers;
+    };
+    const said = saying(many);
+    expect(said).toEqual([
+      { package: 'network', sections: expect.stringMatching(/ and 94 more$/) },
+    ]);
+    expect(said?.map((each) => unreadOthersSchema.safeParse(each).success)).toEqual([true]);
+    expect(saying(many.toReversed())).toEqual(said);
   });
 
   it('names the kinds that are not watched, and counts drift', () => {

@@ -4,13 +4,16 @@ import {
   DRIFT_TOLD_MS,
   MAX_DRIFTS,
   MAX_MESSAGE_LENGTH,
+  MAX_UNREAD_PACKAGES,
   type DistanceWord,
   type Drift,
   type OpenwrtState,
   type RuleReport,
+  type UnreadOthers,
 } from '#shared/protocol/report.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
+import { few } from '#shared/runtime/few.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../device/driver.ts';
 import type { Attempt, Moment } from '../reconcile/loop.ts';
@@ -32,6 +35,7 @@ export type Snapshot = {
   doubt: string;
   /** Why the agent cannot write its state folder; '' when it can. */
   stateFolder?: string;
+  unreadOthers?: readonly UnreadOthers[];
   verified: Verified | undefined;
   /** Of the last minutes. */
   drifts: readonly Drift[];
@@ -138,6 +142,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
         doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
         drifts: drifts.filter(({ at }) => clock.now() - at < DRIFT_TOLD_MS),
         stateFolder: (stateFolder || (deps.stateFolder() ?? '')).slice(0, MAX_MESSAGE_LENGTH),
+        unreadOthers: unreadOthersIn(standing),
         verified: trust.verified(),
       };
     },
@@ -161,6 +166,15 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     },
   };
 };
+
+/** In the same words as long as the cause is the same. */
+const unreadOthersIn = ({ unreadOthers }: Standing): UnreadOthers[] =>
+  [...unreadOthers].slice(0, MAX_UNREAD_PACKAGES).map(([name, sections]) => {
+    const each = [...sections].map(
+      ([section, why]) => `${section.slice(0, 24)} (${why.slice(0, 80)})`,
+    );
+    return { package: name.slice(0, 64), sections: few(each.sort()) };
+  });
 
 const informationWith = (
   { leftOvers }: Standing,

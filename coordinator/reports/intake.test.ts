@@ -66,6 +66,7 @@ const made = () => {
     onInformation: ({ name }) => informed.push(name),
     onCommentsLost: ({ name }, packages) => commentsLost.push(`${name}: ${packages.join(', ')}`),
     onStateFolder: () => undefined,
+    onUnreadOthers: () => undefined,
     onTimes,
     onResult: (result) => results.push(result),
     clock: systemClock,

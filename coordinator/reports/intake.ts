@@ -14,6 +14,7 @@ import {
   type FleetOrder,
   type Report,
   type ReportAnswer,
+  type UnreadOthers,
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { bodyLimit } from '#shared/runtime/body-limit.ts';
@@ -47,6 +48,8 @@ export type IntakeDeps = IdentifyDeps & {
   onCommentsLost: (target: Target, packages: readonly string[]) => void;
   /** The agent cannot write its state folder, and why. */
   onStateFolder: (target: Target, cause: string) => void;
+  /** The agent cannot compare sections of others with the kernel. */
+  onUnreadOthers: (target: Target, unread: readonly UnreadOthers[]) => void;
   /** An agent has said when changes have come to OpenWRT. Undefined: none is to. */
   onTimes: ((target: Target, report: Report) => void) | undefined;
   onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
@@ -196,12 +199,17 @@ const leadersPart = (
 };
 
 const tellAsides = (
-  { onStateFolder, onTimes }: Pick<IntakeDeps, 'onStateFolder' | 'onTimes'>,
+  {
+    onStateFolder,
+    onUnreadOthers,
+    onTimes,
+  }: Pick<IntakeDeps, 'onStateFolder' | 'onUnreadOthers' | 'onTimes'>,
   target: Target,
   { report, acceptance }: { report: Report; acceptance: Acceptance },
 ): void => {
   if (acceptance.outcome === 'stale') return;
   if (report.stateFolder) onStateFolder(target, report.stateFolder);
+  if (report.unreadOthers) onUnreadOthers(target, report.unreadOthers);
   if (report.times) onTimes?.(target, report);
 };
 

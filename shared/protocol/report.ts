@@ -91,6 +91,11 @@ export type Drift = z.infer<typeof driftSchema>;
 export const MAX_DRIFTS = 64;
 export const DRIFT_TOLD_MS = 600_000;
 
+/** Sections of others in a package that the agent cannot compare with the kernel, a few of them, and why: in words. */
+export const unreadOthersSchema = z.object({ package: words(64), sections: words(640) });
+export type UnreadOthers = z.infer<typeof unreadOthersSchema>;
+export const MAX_UNREAD_PACKAGES = 8;
+
 /**
  * How a change of a rule came to OpenWRT, milliseconds by the clock of the pod's node: the agent saw it, a pass with it began, what OpenWRT is to have
  * was known, OpenWRT had it.
@@ -152,6 +157,8 @@ export const reportSchema = z.object({
   drifts: z.array(driftSchema).max(MAX_DRIFTS).optional(),
   /** On any report: why the agent cannot write its state folder, so that it changes nothing on OpenWRT. Absent: it can. */
   stateFolder: words(MAX_MESSAGE_LENGTH).optional(),
+  /** On any report. */
+  unreadOthers: z.array(unreadOthersSchema).max(MAX_UNREAD_PACKAGES).optional(),
   /** On any report. */
   fleet: distanceWordSchema,
   /** Only to a coordinator that wants them. */

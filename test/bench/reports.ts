@@ -139,6 +139,7 @@ const serve = async (): Promise<void> => {
     onInformation: () => undefined,
     onCommentsLost: () => undefined,
     onStateFolder: () => undefined,
+    onUnreadOthers: () => undefined,
     onTimes: undefined,
     onResult: () => undefined,
     clock: systemClock,

@@ -45,6 +45,7 @@ const app = createIntake({
   onCommentsLost: () => undefined,
   onTimes: () => undefined,
   onStateFolder: () => undefined,
+  onUnreadOthers: () => undefined,
   onResult: (result) => count(counts, result),
   clock: systemClock,
   log: silentLogger,

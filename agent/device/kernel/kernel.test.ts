@@ -31,7 +31,8 @@ it('while mwan3 is being reloaded nothing of it is said to be in the kernel, and
   const rule = { name: 'web', anonymous: false, type: 'rule', options: {} };
   const contents = (name: string) => (name === 'mwan3' ? [rule] : []);
   const look = { session, capabilities: ASSUMED, contents, signal };
-  const { incomparable } = await kernel.look(look);
+  const { incomparable, passing } = await kernel.look(look);
+  expect(passing).toEqual(new Set(['mwan3']));
   expect(incomparable.get('mwan3')).toEqual(new Map([['web', 'mwan3 is being reloaded']]));
   await kernel.look(look);
   const asked = calls.map(({ args }) => args?.['params']);

@@ -182,7 +182,14 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
         ),
       );
     const refused = new Map(ofMwan3 && [['mwan3', ofMwan3.refused]]);
-    last = { lacking: part('lacking'), incomparable: part('incomparable'), refused, unread };
+    const passing = new Set(text === undefined ? ['mwan3'] : []);
+    last = {
+      lacking: part('lacking'),
+      incomparable: part('incomparable'),
+      passing,
+      refused,
+      unread,
+    };
     return last;
   };
 

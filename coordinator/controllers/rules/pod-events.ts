@@ -1,6 +1,6 @@
 /** Events on the pods of CNFs. */
 import { sentenceOf } from '#shared/protocol/reasons.ts';
-import type { Drift } from '#shared/protocol/report.ts';
+import type { Drift, UnreadOthers } from '#shared/protocol/report.ts';
 import { few } from '#shared/runtime/few.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { podResource } from '../../sources/workload.ts';
@@ -70,6 +70,18 @@ export const stateFolderUnwritable = (target: Target, cause: string): RecordedEv
   type: 'Warning',
   reason: 'StateFolderUnwritable',
   message: `${cause}; until that is mended nothing is changed on OpenWRT. The folder is an emptyDir of the pod: free its node's disk, or replace the pod`,
+  // Each report says it again.
+  once: true,
+});
+
+export const sectionsUnread = (
+  target: Target,
+  { package: uciPackage, sections }: UnreadOthers,
+): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Warning',
+  reason: 'SectionsUnread',
+  message: `the agent cannot tell whether the kernel has what others have put into /etc/config/${uciPackage} on OpenWRT: ${sections}`,
   // Each report says it again.
   once: true,
 });

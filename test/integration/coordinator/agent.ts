@@ -14,6 +14,7 @@ import {
   type Report,
   type RuleReport,
   type RuleState,
+  type UnreadOthers,
 } from '#shared/protocol/report.ts';
 import { tokenFor } from './pods.ts';
 import type { World } from './world.ts';
@@ -43,6 +44,7 @@ export type SimulatedAgent = {
   lostComments: (...packages: readonly string[]) => Promise<Answer>;
   /** A full report without rules, of an agent that cannot write its state folder. */
   cannotWrite: (cause: string) => Promise<Answer>;
+  cannotCompare: (...unread: UnreadOthers[]) => Promise<Answer>;
   /** A full report without rules, of an agent to which OpenWRT does not answer. */
   misses: (message: string) => Promise<Answer>;
   /** A full report without rules, with what the agent has put back. */
@@ -158,6 +160,7 @@ export const createAgent = async (
     tells: (information) => sendInFull({ information }),
     lostComments: (...packages) => sendInFull({ commentsLost: [...packages] }),
     cannotWrite: (cause) => sendInFull({ stateFolder: cause }),
+    cannotCompare: (...unreadOthers) => sendInFull({ unreadOthers }),
     misses: (message) =>
       sendInFull({ openwrt: { reachable: false, driver: 'ubus', message, driftRepairs: 0 } }),
     repaired: (...drifts) => sendInFull({ drifts: [...drifts] }),

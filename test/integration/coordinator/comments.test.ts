@@ -84,3 +84,23 @@ it('a state folder that cannot be written has one Event, however often it is rep
     },
   ]);
 });
+
+it('sections of others that the agent cannot compare with the kernel have one Event for each package', async () => {
+  const wan = {
+    package: 'network',
+    sections: "wan (netifd does not understand option target 'x')",
+  };
+  await agent.cannotCompare(wan);
+  await agent.cannotCompare(wan, { package: 'mwan3', sections: 'balanced (no such protocol)' });
+  const told = async () =>
+    (await events('SectionsUnread')).sort((a, b) => (b.message < a.message ? -1 : 1));
+  await eventually(told).toMatchObject([
+    {
+      type: 'Warning',
+      count: 1,
+      involvedObject: { kind: 'Pod', name: 'cnf-1-a' },
+      message: `the agent cannot tell whether the kernel has what others have put into /etc/config/network on OpenWRT: ${wan.sections}`,
+    },
+    { count: 1, message: expect.stringContaining('/etc/config/mwan3') },
+  ]);
+});
