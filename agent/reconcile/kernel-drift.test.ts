@@ -81,6 +81,12 @@ describe('what the kernel lacks', () => {
     });
   });
 
+  it('is left alone where OpenWRT has refused it', () => {
+    const refused = stateOf('firewall.a');
+    const ledger = { ...refused.ledger, warnings: new Map([['firewall', new Map([['a', 'no']])]]) };
+    expect([...drift.found({ ...refused, ledger }).state.doubtful]).toEqual(['mwan3']);
+  });
+
   it('is left alone after a repair that did not help, until it is time to try again', () => {
     drift.left(standingOf([], ['firewall.a']));
     expect(drift.isDue()).toBe(false);

@@ -26,7 +26,11 @@ export const createKernelDrift = (clock: Pick<Clock, 'monotonic'>): KernelDrift 
   const isDue = (): boolean => clock.monotonic() >= retryAt;
   return {
     found: (state) => {
-      const keys = [...lackingIn(state).keys()];
+      const { warnings } = state.ledger;
+      const isRefused = (key: string) =>
+        warnings.get(packageOf(key))?.has(key.slice(packageOf(key).length + 1)) === true;
+      // What OpenWRT has refused no reload brings.
+      const keys = [...lackingIn(state).keys()].filter((key) => !isRefused(key));
       const repaired = keys.filter((key) => isDue() || !before.lacking.has(key));
       const drifted = keys.filter((key) => before.inForce.has(key));
       return {

@@ -2,6 +2,8 @@
  * Tunnels that a rule has made, once it goes or changes: a charon goes on with what is up. On a
  * device: conformance/ipsec.test.ts.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { cr, deleted, openPass } from './agent/support/pass.ts';
@@ -78,6 +80,23 @@ describe('with a login of its own, the agent', () => {
     ]);
     await pass.driver.close();
   });
+});
+
+it('begins what an agent has written that died before it could begin it', async () => {
+  const pass = await start({ login: 'mounted' });
+  const mode = { mode: 'start' };
+  await pass.run([proposal, site('a', mode), site('b', { mode: 'route' })]);
+  const { signal } = new AbortController();
+  await pass.driver.read(signal);
+  const nothing = { package: 'ipsec', remove: [], set: [], append: [] };
+  await pass.driver.apply([nothing], signal, ['a', 'a/old']);
+  const told = readFileSync(
+    join(openwrt.simulator.rootDirectory, 'tmp/sdewan-kernel/tunnels'),
+    'utf8',
+  );
+  const begun = ['install b b_one', 'install b b_two', 'start a a_one', 'start a a_two'];
+  expect(told.split('\n').filter((line) => /^(install|start) /.test(line))).toEqual(begun);
+  await pass.driver.close();
 });
 
 describe('what is up stays, and its rule says so,', () => {

@@ -171,6 +171,7 @@ state)
 	# To start a program takes longer than to pass on what is not looked for.
 	chains=$(nft list chains)
 	if [ \${#chains} -lt 65536 ]; then echo "$chains"; else echo "$chains" | grep -e '^table inet fw4 ' -e 'chain mwan3_hook '; fi
+	echo "charon $(pidof charon)"
 	# Without routes and rules of ours there is nothing to look for.
 	asked=$(grep -e '^config ro' -e '^config ru' /etc/config/network)
 	case $asked in *sdewan_*) ;; *) exit 0 ;; esac
@@ -299,9 +300,17 @@ tunnels)
 	prepare
 	# Where charon does not run there are none.
 	pidof charon >/dev/null || exit 0
-	swanctl --list-sas
+	told=$(swanctl --list-sas && swanctl --list-pols && swanctl --list-conns) || exit 1
+	# Of each the line with its name.
+	echo "$told" | grep -E '^ *[^ ]+(: #[0-9]+, |: IKEv|[:,] T(UNNEL|RANSPORT))'
+	exit 0
 	;;
 end-tunnels)
+	# What catches packets for a connection: under its new name first, so that none gets by.
+	while read -r kind remote connection; do
+		case $remote$connection in '' | *[!A-Za-z0-9_]*) continue ;; esac
+		case $kind in install | uninstall) swanctl "--$kind" --ike "$remote" --child "$connection" >/dev/null ;; esac
+	done <"\${FOUND%/*}/tunnels"
 	# Ten seconds for the other side to say that it knows, then without it.
 	while read -r kind id; do
 		case $kind in ike | child) ;; *) continue ;; esac

@@ -16,7 +16,8 @@ import { readIptables } from './mwan3-iptables.ts';
 import type { Space } from '../ubus/write/space.ts';
 import { withoutHandles } from './listing.ts';
 import { lackingRouting } from './routing.ts';
-import { compareSections, type Compared } from './sections.ts';
+import { lackingTunnels } from '../services/ipsec-tunnels.ts';
+import { compareSections, NOTHING_LACKS, type Compared } from './sections.ts';
 
 /** What is gone is to be back after 5 s. */
 const LOOK_MS = 3_000;
@@ -28,7 +29,7 @@ export type Contents = (name: string) => readonly UciSection[];
 
 type Look = {
   session: UbusSession;
-  capabilities: Pick<Capabilities, 'firewall'>;
+  capabilities: Pick<Capabilities, 'firewall' | 'ipsec'>;
   contents: Contents;
   signal: AbortSignal;
 };
@@ -71,6 +72,7 @@ const FW4 = 'table inet fw4';
 /** One for each family of addresses, where iptables makes rules of nft. */
 const MWAN3 = 'chain mwan3_hook';
 const HASH = /^[0-9a-f]{32}/m;
+const CHARON = /^charon /;
 /** A line of `df -Pk`: file system, size, used, available, in kilobytes. */
 const FREE = /^\S.* +\d+ +\d+ +(\d+) +\d+% /;
 
@@ -81,7 +83,18 @@ type Seen = {
   routing: string;
   hasFw4: boolean;
   hooks: number;
+  /** The line about its process: another one has nothing of what was loaded. */
+  charon: string | undefined;
   space: Space | undefined;
+};
+
+const NOT_SEEN: Seen = {
+  hash: '',
+  routing: '',
+  hasFw4: false,
+  hooks: 0,
+  charon: undefined,
+  space: undefined,
 };
 
 export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
@@ -90,7 +103,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   let lookedAt = -Infinity;
   /** What `begin` was given, for the first look of the session. */
   let ahead: Answer | undefined;
-  let seen: Seen = { hash: '', routing: '', hasFw4: false, hooks: 0, space: undefined };
+  let seen: Seen = NOT_SEEN;
   /** As they were after mwan3's last reload by us, or first seen. */
   let expectedHooks: number | undefined;
   let thorough = { at: -Infinity, hash: '', text: '', rules: new Map() as NftRules };
@@ -101,6 +114,8 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   const inRules = sameAgain(lackingRules);
   let mwan3: Mwan3Seen = NOT_LOOKED;
   const inMwan3 = sameAgain(lackingMwan3);
+  let charon: CharonSeen = NOT_ASKED;
+  const inCharon = sameAgain(lackingTunnels);
 
   /** The hash that the verb has printed, '' where there is nothing to look for, and its other lines; undefined: nobody looks any more. */
   const run = async (
@@ -127,7 +142,15 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const routing = isKnown ? hash && seen.routing : await found(look.session, hash, look.signal);
     const linesWith = (word: string): number => lines.filter((line) => line.includes(word)).length;
     const space = spaceIn(lines);
-    seen = { hash, routing, hasFw4: linesWith(FW4) > 0, hooks: linesWith(MWAN3), space };
+    const charonNow = lines.find((line) => CHARON.test(line));
+    seen = {
+      hash,
+      routing,
+      hasFw4: linesWith(FW4) > 0,
+      hooks: linesWith(MWAN3),
+      charon: charonNow,
+      space,
+    };
     expectedHooks ??= seen.hooks;
   };
 
@@ -161,6 +184,21 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     return hasChanged || clock.monotonic() - mwan3.at >= THOROUGH_LOOK_MS;
   };
 
+  const readCharon = async ({ session, signal }: Look): Promise<void> => {
+    const answer = await runVerb(session, 'tunnels', signal);
+    const told = 'stdout' in answer ? answer.stdout : undefined;
+    const againMs = Math.min(2 * charon.againMs, THOROUGH_LOOK_MS);
+    charon = { at: clock.monotonic(), process: seen.charon, told, againMs };
+  };
+  const isCharonDue = ({ contents, capabilities }: Look): boolean => {
+    if (capabilities.ipsec.dialect !== 'swanctl') return false;
+    if (seen.charon !== charon.process) return true;
+    const isWaitedFor = [last.lacking, last.incomparable].some((some) => some.has('ipsec'));
+    const dueMs = isWaitedFor ? charon.againMs : THOROUGH_LOOK_MS;
+    const hasSome = charon === NOT_ASKED || contents('ipsec').length > 0;
+    return hasSome && clock.monotonic() - charon.at >= dueMs;
+  };
+
   const compare = ({ contents, capabilities }: Look): KernelLook => {
     const firewall = contents('firewall');
     const { sections = contents('mwan3'), text } = mwan3;
@@ -174,6 +212,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
         hasTable ? inRules(firewall, expected, thorough.rules) : allOf(firewall, `nft's ${FW4}`),
       ],
       ['mwan3', ofMwan3 ?? allOf(sections, "mwan3's rules in nft's table mangle")],
+      ['ipsec', charon === NOT_ASKED ? NOTHING_LACKS : inCharon(contents('ipsec'), charon.told)],
     ];
     const part = (key: keyof Compared): BySection =>
       new Map(
@@ -182,7 +221,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
         ),
       );
     const refused = new Map(ofMwan3 && [['mwan3', ofMwan3.refused]]);
-    const passing = new Set(text === undefined ? ['mwan3'] : []);
+    const passing = new Set(['ipsec', ...(text === undefined ? ['mwan3'] : [])]);
     last = {
       lacking: part('lacking'),
       incomparable: part('incomparable'),
@@ -198,6 +237,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const isDue = clock.monotonic() - thorough.at >= THOROUGH_LOOK_MS;
     if (unread === undefined && isDue && seen.hasFw4) await readRules(at);
     if (unread === undefined && isMwan3Due(at)) await readMwan3(at);
+    if (unread === undefined && isCharonDue(at)) await readCharon(at);
   };
   const compared = (at: Look): KernelLook => {
     if (unread === undefined) return compare(at);
@@ -224,6 +264,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
         expectedHooks = undefined;
         mwan3 = NOT_LOOKED;
       }
+      if (packages.includes('ipsec')) charon = NOT_ASKED;
       if (packages.includes('firewall')) {
         expected = undefined;
         thorough = { ...thorough, at: -Infinity };
@@ -260,6 +301,21 @@ type Mwan3Seen = {
   /** What `text` is compared with until it is read again; undefined: the package as it is read next. */
   sections: readonly UciSection[] | undefined;
 };
+type CharonSeen = {
+  at: number;
+  process: string | undefined;
+  /** By verb `tunnels`; undefined: charon did not answer. */
+  told: string | undefined;
+  /** When to ask again while something lacks: one that has just been started loads it a moment later. */
+  againMs: number;
+};
+const NOT_ASKED: CharonSeen = {
+  at: -Infinity,
+  process: undefined,
+  told: undefined,
+  againMs: 1_000,
+};
+
 const NOT_LOOKED: Mwan3Seen = { at: -Infinity, hash: '', text: undefined, sections: undefined };
 
 const lackingMwan3 = (sections: readonly UciSection[], text: string | undefined): Mwan3Compared =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { associationsIn, endingBy, startingIn } from './ipsec-tunnels.ts';
+import { associationsIn, endingBy, beginningIn, lackingTunnels } from './ipsec-tunnels.ts';
 
 const remote = (name: string, child: string[], options: UciSection['options'] = {}): UciSection =>
   namedSection('remote', name, {
@@ -111,19 +111,22 @@ describe('what a change ends', () => {
   });
 });
 
-it('what is started has mode start, and a name or a remote that there was not before', () => {
-  const starts = { startaction: 'start' };
-  const after = [
-    remote('hub', ['same', 'new', 'waiting']),
-    remote('other', ['moved']),
-    tunnel('same', starts),
-    tunnel('new', starts),
-    tunnel('waiting'),
-    tunnel('moved', starts),
-  ];
-  const before = new Set(['hub', 'hub/same', 'hub/old', 'gone', 'gone/moved']);
-  expect(startingIn(after, before)).toEqual(['hub/new', 'other/moved']);
-});
+it.each(['start', 'route'] as const)(
+  'what is begun has mode %s, and a name or a remote that there was not before',
+  (mode) => {
+    const starts = { startaction: mode };
+    const after = [
+      remote('hub', ['same', 'new', 'waiting']),
+      remote('other', ['moved']),
+      tunnel('same', starts),
+      tunnel('new', starts),
+      tunnel('waiting', { startaction: 'add' }),
+      tunnel('moved', starts),
+    ];
+    const before = new Set(['hub', 'hub/same', 'hub/old', 'gone', 'gone/moved']);
+    expect(beginningIn(mode, after, before)).toEqual(['hub/new', 'other/moved']);
+  },
+);
 
 it('what charon has is read with the remote that each connection belongs to', () => {
   const listed = [
@@ -134,11 +137,50 @@ it('what charon has is read with the remote that each connection belongs to', ()
     '    installed 4s ago, rekeying in 3256s, expires in 3956s',
     '    in  c1234567,      0 bytes,     0 packets',
     'theirs: #4, CONNECTING, IKEv2, aabbccdd11223344_i* 0000000000000000_r',
+    'hub/two, TUNNEL',
+    '  local:  10.1.2.0/24',
+    'hub: IKEv2, no reauthentication, rekeying every 14400s',
+    '  one: TUNNEL, rekeying every 3600s',
     '',
   ].join('\n');
   expect(associationsIn(listed)).toEqual([
     { kind: 'ike', id: '3', name: 'hub' },
     { kind: 'child', id: '7', name: 'hub/one' },
     { kind: 'ike', id: '4', name: 'theirs' },
+    { kind: 'trap', id: '', name: 'hub/two' },
   ]);
+});
+
+describe('what charon has not loaded', () => {
+  const sections = [
+    remote('hub', ['one', 'two'], { enabled: '1' }),
+    tunnel('one'),
+    tunnel('two'),
+    remote('off', ['three']),
+    tunnel('three'),
+    proposal('esp'),
+  ];
+  const HUB = 'hub: IKEv2, no reauthentication, rekeying every 14400s\n';
+  const one = '  one: TUNNEL, rekeying every 3600s\n';
+  const up = 'hub: #3, ESTABLISHED, IKEv2\n  two: #7, reqid 1, INSTALLED, TUNNEL, ESP\n';
+
+  it.each<[string, string, Record<string, string>]>([
+    ['is nothing, where it has all', `${HUB}${one}  two: TRANSPORT, rekeying every 1s\n`, {}],
+    [
+      'is a connection, also one that is up',
+      up + HUB + one,
+      { two: 'connection hub/two in charon' },
+    ],
+    ['is a remote with all of it, said once', '', { hub: 'connection hub in charon' }],
+  ])('%s', (_what, told, expected) => {
+    const { lacking, incomparable } = lackingTunnels(sections, told);
+    expect(Object.fromEntries(lacking)).toEqual(expected);
+    expect(incomparable.size).toBe(0);
+  });
+
+  it('is not known where charon does not answer, and then nothing counts as loaded', () => {
+    const { lacking, incomparable } = lackingTunnels(sections, undefined);
+    expect([...incomparable.keys()]).toEqual(['hub', 'one', 'two']);
+    expect(lacking.size).toBe(0);
+  });
 });

@@ -8,6 +8,7 @@ import { listOf } from '#shared/resources/render.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../driver.ts';
+import { compareSections, type Compared } from '../kernel/sections.ts';
 import { runVerb, runVerbOn } from '../kernel/calls.ts';
 import { TUNNELS_FILE } from '../kernel/helper.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
@@ -69,18 +70,20 @@ export const endingBy = (
 };
 
 /**
- * Connections of mode start by names that are not among these. charon compares without names: it
+ * Connections of this mode by names that are not among these. charon compares without names: it
  * does not start one that only has another name, nor those of a remote that only has another name
- * while the old one is up (seen with charon 5.9.8). Where it has started one, it takes no second.
+ * while the old one is up, and goes on catching packets for the old name, also when nothing has it
+ * any more (seen with charon 5.9.8). Where it has begun one, it takes no second.
  */
-export const startingIn = (
+export const beginningIn = (
+  mode: 'start' | 'route',
   after: readonly UciSection[],
   before: ReadonlySet<string>,
 ): readonly string[] => {
-  const starting = new Set(
-    after.filter(({ options }) => options['startaction'] === 'start').map(({ name }) => name),
+  const asked = new Set(
+    after.filter(({ options }) => options['startaction'] === mode).map(({ name }) => name),
   );
-  return tunnelsIn(after).filter((name) => !before.has(name) && starting.has(sectionOf(name)));
+  return tunnelsIn(after).filter((name) => !before.has(name) && asked.has(sectionOf(name)));
 };
 
 const sectionOf = (tunnel: string): string => tunnel.slice(tunnel.lastIndexOf('/') + 1);
@@ -93,15 +96,21 @@ const tunnelsIn = (sections: readonly UciSection[]): readonly string[] =>
       ...connectionsOf('swanctl', remote).map((connection) => `${remote.name}/${connection}`),
     ]);
 
-/** One security association of charon's. `id`: no other has ever had it. */
-export type Association = { kind: 'ike' | 'child'; id: string; name: string };
+/**
+ * One security association of charon's, whose `id` no other has ever had; or what catches packets
+ * for a connection.
+ */
+export type Association = { kind: 'ike' | 'child' | 'trap'; id: string; name: string };
 
 const LINE = /^( *)([^\s:]+): #(\d+), /;
+const TRAP = /^([^\s/,]+\/[^\s/,]+), T/;
 
-/** Of what `swanctl --list-sas` prints. */
+/** Of what verb `tunnels` of the helper prints. */
 export const associationsIn = (stdout: string): readonly Association[] => {
   let remote = '';
   return stdout.split('\n').flatMap((line): Association[] => {
+    const [, trap] = TRAP.exec(line) ?? [];
+    if (trap !== undefined) return [{ kind: 'trap', id: '', name: trap }];
     const [, indent, name, id] = LINE.exec(line) ?? [];
     if (name === undefined || id === undefined) return [];
     if (indent !== '') return [{ kind: 'child', id, name: `${remote}/${name}` }];
@@ -109,6 +118,43 @@ export const associationsIn = (stdout: string): readonly Association[] => {
     return [{ kind: 'ike', id, name }];
   });
 };
+
+const LOADED = /^( *)([^\s:]+): (?:IKEv|T)/;
+
+/** The connections that charon has loaded, of the same. */
+const loadedIn = (stdout: string): ReadonlySet<string> => {
+  let remote = '';
+  return new Set(
+    stdout.split('\n').flatMap((line): string[] => {
+      const [, indent, name] = LOADED.exec(line) ?? [];
+      if (name === undefined) return [];
+      if (indent === '') remote = name;
+      return [indent === '' ? name : `${remote}/${name}`];
+    }),
+  );
+};
+
+/** Which connections charon has not loaded. `told`: by the same; undefined: charon does not say. */
+export const lackingTunnels = (ipsec: readonly UciSection[], told: string | undefined): Compared =>
+  compareSections(ipsec, () => {
+    const loaded = told === undefined ? undefined : loadedIn(told);
+    const remoteOf = new Map(
+      ipsec
+        .filter(({ type, options }) => type === 'remote' && options['enabled'] === '1')
+        .flatMap((remote) =>
+          [remote.name, ...connectionsOf('swanctl', remote)].map((name) => [name, remote.name]),
+        ),
+    );
+    return ({ type, name }) => {
+      const remote = remoteOf.get(name);
+      if (remote === undefined) return undefined;
+      if (loaded === undefined) throw new Error('charon does not say what it has loaded');
+      // Of a remote that is not loaded no more is said, as charon refuses it as a whole.
+      const wanted = type === 'remote' || !loaded.has(remote) ? remote : `${remote}/${name}`;
+      const isSaid = loaded.has(wanted) || (wanted === remote && type !== 'remote');
+      return isSaid ? undefined : `connection ${wanted} in charon`;
+    };
+  });
 
 /** What is to end: all of these names that there was before the change. `before`: all names then. */
 export type Ending = {
@@ -125,7 +171,9 @@ export const endingOf = async (
   signal: AbortSignal,
 ): Promise<Ending | undefined> => {
   const up = await associationsOf(session, names, signal);
-  return up && { names, ids: new Set(up.map(lineOf)), before: new Set(tunnelsIn(before)) };
+  // What catches packets for a name that stays is charon's own affair.
+  const ids = new Set(up?.filter(({ kind }) => kind !== 'trap').map(lineOf));
+  return up && { names, ids, before: new Set(tunnelsIn(before)) };
 };
 
 /**
@@ -146,8 +194,10 @@ export const endTunnels = async (
     );
   const ending = await left();
   if (ending === undefined) return false;
-  const starting = names.size === 0 ? [] : startingIn(after, before);
-  const lines = [...ending.map(lineOf), ...starting.map((one) => `start ${one.replace('/', ' ')}`)];
+  const beginning = (verb: string, mode: 'start' | 'route'): string[] =>
+    names.size === 0 ? [] : beginningIn(mode, after, before).map((one) => `${verb} ${words(one)}`);
+  const begun = [...beginning('install', 'route'), ...beginning('start', 'start')];
+  const lines = [...begun, ...ending.map(lineOf)];
   if (lines.length === 0) return true;
   const text = lines.map((line) => `${line}\n`).join('');
   await runVerbOn(session, { [TUNNELS_FILE]: text }, 'end-tunnels', signal);
@@ -157,7 +207,10 @@ export const endTunnels = async (
   throw new OpenwrtError('end tunnels of IPsec', `charon still has ${still}`);
 };
 
-const lineOf = ({ kind, id }: Association): string => `${kind} ${id}`;
+const words = (tunnel: string): string => tunnel.replace('/', ' ');
+
+const lineOf = ({ kind, id, name }: Association): string =>
+  kind === 'trap' ? `uninstall ${words(name)}` : `${kind} ${id}`;
 
 /** Those of these names; undefined where charon runs and does not say. @throws OpenwrtError */
 const associationsOf = async (

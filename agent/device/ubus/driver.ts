@@ -8,6 +8,7 @@ import { ASSUMED, type Capabilities } from '#shared/resources/capabilities.ts';
 import { partsBeside } from '#shared/resources/parts.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, type Driver, type Fingerprint } from '../driver.ts';
 import { capabilitiesOf } from '../capabilities.ts';
@@ -152,7 +153,8 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
     if (capabilities.ipsec.dialect !== 'swanctl') return undefined;
     const before = contents('ipsec');
     const names = new Set([...ending, ...endingBy(delta, before)]);
-    return endingOf(session, names, before, signal);
+    // A change that is only completed was written by an agent that may have begun nothing of it.
+    return endingOf(session, names, isEmptyDelta(delta) ? NO_SECTIONS : before, signal);
   };
   /** So that what is reported of tunnels changes once a minute by words. @throws OpenwrtError */
   const listen = async (session: UbusSession, signal: AbortSignal): Promise<void> => {

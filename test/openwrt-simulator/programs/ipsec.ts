@@ -52,8 +52,24 @@ export class Charon {
   }
 
   /** `swanctl --list-sas`, as strongSwan documents it. */
-  readonly program: Program = ({ params }) => {
-    if (params.join(' ') !== '--list-sas') return complained(22, 'swanctl: invalid operation\n');
+  readonly program: Program = ({ params }) =>
+    params.join(' ') === '--list-sas'
+      ? printed(this.#associations())
+      : complained(22, 'swanctl: invalid operation\n');
+
+  /** Beside that what is loaded, which is all that is configured. */
+  listed(): string {
+    const loaded = remotesIn(this.#store).map(
+      (remote) =>
+        `${remote.name}: IKEv2, no reauthentication, rekeying every 14400s\n` +
+        listOf(remote, 'child')
+          .map((child) => `  ${child}: TUNNEL, rekeying every 3600s\n`)
+          .join(''),
+    );
+    return this.#associations() + loaded.join('');
+  }
+
+  #associations(): string {
     for (const remote of remotesIn(this.#store)) {
       this.#bringUp(remote.name, 'ike');
       for (const child of listOf(remote, 'child'))
@@ -74,8 +90,8 @@ export class Charon {
         `  local  'a' @ 10.10.70.39[500]\n  remote 'b' @ 10.10.70.40[500]\n${children.join('')}`
       );
     });
-    return printed(blocks.join(''));
-  };
+    return blocks.join('');
+  }
 
   #bringUp(name: string, kind: 'ike' | 'child'): void {
     if (!this.#up.has(name)) this.#up.set(name, (this.#last[kind] += 1));

@@ -121,7 +121,7 @@ export const createKernelHelper = (deps: Deps): Program => {
     const [verb] = call.params;
     if (verb === 'tunnels') {
       mkdirSync(dirname(root.path(FOUND)), { recursive: true });
-      return charon.program({ ...call, params: ['--list-sas'] });
+      return printed(charon.listed());
     }
     if (verb !== 'end-tunnels') return undefined;
     for (const line of readText('tunnels').trimEnd().split('\n')) {
