@@ -67,7 +67,7 @@ beforeEach(async () => {
     headers: async () => ({ authorization: `Bearer token-${expired}` }),
     expire: () => (expired += 1),
   };
-  client = createKubeClient({ config, timeoutMs: 500 });
+  client = createKubeClient({ config, timeoutMs: 60_000 });
 });
 
 afterEach(async () => {

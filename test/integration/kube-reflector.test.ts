@@ -24,7 +24,7 @@ let cleanUp: (() => unknown)[];
 beforeAll(async () => {
   cluster = await connectCluster();
   adminConfig = await loadKubeConfig({ kubeconfig: cluster.kubeconfig });
-  admin = createKubeClient({ config: adminConfig });
+  admin = createKubeClient({ config: adminConfig, timeoutMs: 300_000 });
 });
 
 afterAll(() => admin.close());

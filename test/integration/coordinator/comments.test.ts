@@ -33,19 +33,17 @@ const events = async (wanted = 'CommentsRemoved') => {
   const { stdout } = await world.cluster.kubectl(command);
   return listSchema.parse(JSON.parse(stdout)).items.filter(({ reason }) => reason === wanted);
 };
-/** Events are written one after the other: those before the one about this file are there with it. */
-const filesUntil = async (last: string): Promise<string[]> => {
-  const files = async () =>
-    (await events()).map(({ message }) => /\/etc\/config\/\w+/.exec(message)?.[0] ?? '').sort();
-  await eventually(files).toContain(last);
-  return files();
-};
+const files = async (): Promise<string[]> =>
+  (await events()).map(({ message }) => /\/etc\/config\/\w+/.exec(message)?.[0] ?? '').sort();
+/** An agent says it until the coordinator that leads has taken it. */
+const says = (...packages: readonly string[]) =>
+  eventually(() => agent.lostComments(...packages)).toMatchObject({ status: 200 });
 
 it('are reported by one Event for each file, which says what to do', async () => {
-  await agent.lostComments('firewall', 'mwan3');
-  await agent.lostComments('firewall');
-  await agent.lostComments('network');
-  expect(await filesUntil('/etc/config/network')).toEqual([
+  await says('firewall', 'mwan3');
+  await says('firewall');
+  await says('network');
+  await eventually(files).toEqual([
     '/etc/config/firewall',
     '/etc/config/mwan3',
     '/etc/config/network',
@@ -63,10 +61,11 @@ it('cause no second Event when agent and coordinator have restarted and they are
   await world.killCoordinator();
   await world.startCoordinator();
   agent.boots();
-  // An agent says it until the coordinator that leads has taken it.
-  await eventually(() => agent.lostComments('firewall')).toMatchObject({ status: 200 });
-  await eventually(() => agent.lostComments('ipsec')).toMatchObject({ status: 200 });
-  expect(await filesUntil('/etc/config/ipsec')).toHaveLength(4);
+  await says('firewall');
+  await says('ipsec');
+  // Events are written one after the other: a second one about an earlier file would be there by now.
+  await eventually(files).toContain('/etc/config/ipsec');
+  expect(await files()).toHaveLength(4);
   expect((await events()).map(({ count }) => count)).toEqual([1, 1, 1, 1]);
 });
 
