@@ -8,44 +8,44 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { createClientCounter } from '#shared/kube/figures.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import { createMetricsRegistry } from '#shared/metrics/registry.ts';
 import type { AgentEnv } from './env.ts';
-import { createProbeFiles } from './health/probe-files.ts';
-import { serveHttp } from './health/server.ts';
-import { openDistance } from './fleet/distance.ts';
-import { createInspection } from './inspect/inspection.ts';
-import { serveInspection } from './inspect/server.ts';
-import type { RunningHttp } from './io/serve.ts';
+import { createProbeFiles } from './server/probe-files.ts';
+import { serveHttp } from './server/metrics-server.ts';
+import { openDistance } from './inputs/distance.ts';
+import { createInspection } from './server/inspection.ts';
+import { serveInspection } from './server/inspection-server.ts';
+import type { RunningHttp } from './server/serve.ts';
 import { VERSION } from '#shared/own-version.ts';
 import { createAgentMetrics } from './metrics.ts';
-import type { Driver } from './device/driver.ts';
-import { createLockOut, withoutLockOut } from './lock-out/lock-out.ts';
-import { openRecord } from './lock-out/record.ts';
-import { coordinatorAt, createTargets, type Target } from './lock-out/targets.ts';
+import type { Driver } from './openwrt/driver.ts';
+import { createCommitConfirm, withoutCommitConfirm } from './commit-confirm/commit-confirm.ts';
+import { openRecord } from './commit-confirm/record.ts';
+import { coordinatorAt, createTargets, type Target } from './commit-confirm/reachability.ts';
 import { createKernelDrift } from './reconcile/kernel-drift.ts';
 import { openLedger } from './reconcile/ledger.ts';
 import { openLastGood } from './reconcile/last-good.ts';
 import { createLoop, type Attempt } from './reconcile/loop.ts';
 import { createPace } from './reconcile/pace.ts';
 import { createPass } from './reconcile/pass.ts';
-import { createDenials } from './policy/denials.ts';
-import { createPolicyKeeper } from './policy/keeper.ts';
-import { createPolicySource } from './policy/source.ts';
+import { createDenials } from './network-policy/denials.ts';
+import { createPolicyLoop } from './network-policy/loop.ts';
+import { createPolicySource } from './network-policy/source.ts';
 import { createRefusals } from './reconcile/refusals.ts';
 import { leftOverLogger } from './report/left-overs.ts';
 import { createReportClient } from './report/client.ts';
 import { createBoot } from './report/boot.ts';
 import { createChangeLog } from './report/change-times.ts';
 import { createCoordinators, resolveHost } from './report/coordinators.ts';
-import { createOrders } from './report/asides.ts';
+import { createOrders } from './report/answered-fields.ts';
 import { createInformationSource } from './report/information.ts';
 import { createPublisher } from './report/publish.ts';
 import { createStatus } from './report/status.ts';
-import { followDevices } from './rules/devices.ts';
-import { followNetworks } from './rules/networks.ts';
-import { followPaused } from './rules/paused.ts';
-import { createRuleSource } from './rules/rules.ts';
-import { createSecretSource } from './rules/secrets.ts';
+import { followDevices } from './inputs/devices.ts';
+import { followNetworks } from './inputs/networks.ts';
+import { followPaused } from './inputs/paused.ts';
+import { createRuleSource } from './inputs/rules.ts';
+import { createSecretSource } from './inputs/secrets.ts';
 
 export type AgentOptions = {
   env: AgentEnv;
@@ -58,7 +58,7 @@ export type AgentOptions = {
   log: Logger;
 };
 
-const LOCK_OUT_FILE = 'lock-out.json';
+const COMMIT_CONFIRM_FILE = 'commit-confirm.json';
 const LAST_GOOD_FILE = 'last-good.json';
 const DISTANCE_FILE = 'distance.json';
 
@@ -197,11 +197,11 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const pace = createPace(clock);
   const deadline = env.SDEWAN_COMMIT_CONFIRM;
   const coordinators = env.SDEWAN_COORDINATOR_URL.map((url) => coordinatorAt(url));
-  const lockOut =
+  const commitConfirm =
     deadline === 'off'
-      ? withoutLockOut
-      : createLockOut({
-          file: await openRecord(inStateDir(LOCK_OUT_FILE), log),
+      ? withoutCommitConfirm
+      : createCommitConfirm({
+          file: await openRecord(inStateDir(COMMIT_CONFIRM_FILE), log),
           targets: createTargets([options.apiServer, ...coordinators], clock),
           decisive: [options.apiServer],
           isOutage: publisher.sayApiServerWasAway,
@@ -218,7 +218,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
         });
   const pass = createPass({
     driver,
-    lockOut,
+    commitConfirm,
     kinds,
     ledger,
     lastGood,
@@ -241,7 +241,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   });
   const loop = createLoop({
     driver,
-    rescue: lockOut.rescue,
+    rescue: commitConfirm.rescue,
     pass: async (input, passSignal) => {
       const stop = metrics.passSeconds.startTimer();
       changes.begun();
@@ -273,7 +273,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     clock,
     log,
   });
-  const policyKeeper = createPolicyKeeper({
+  const policyKeeper = createPolicyLoop({
     source: policySource,
     policies: () => driver.policies?.(),
     isReached: () => !status.notReady().has('openwrt'),
@@ -300,7 +300,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     ledger,
     lastGood,
     refusals,
-    lockOut,
+    commitConfirm,
     loop,
     source,
     secrets,
@@ -325,7 +325,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       source.run(signal),
       secrets.run(signal),
       loop.run(signal),
-      lockOut.run(signal),
+      commitConfirm.run(signal),
       policySource.run(signal),
       policyKeeper.run(signal),
       status.run(signal),

@@ -7,9 +7,9 @@ import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { EnvError, envField } from '#shared/runtime/env.ts';
-import { isLoopback } from '#shared/runtime/loopback.ts';
+import { isLoopback } from '#shared/http/loopback.ts';
 import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
-import type { DriverOptions, LoginFiles } from './device/drivers.ts';
+import type { DriverOptions, LoginFiles } from './openwrt/drivers.ts';
 
 const isOnLoopback = (url: string): boolean => {
   const [, hostname = ''] = /^http:\/\/\[?([\w.:]+?)\]?:\d+\/?$/.exec(url) ?? [];

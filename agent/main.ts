@@ -9,11 +9,11 @@ import { readEnv } from '#shared/runtime/env.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { runAgent } from './agent.ts';
-import { apiServerAt } from './lock-out/targets.ts';
+import { apiServerAt } from './commit-confirm/reachability.ts';
 import { agentEnvSchema, loginFilesOf } from './env.ts';
-import { createDriver } from './device/drivers.ts';
-import { openUnconfirmed } from './device/ubus/write/unconfirmed.ts';
-import { ensureOwnLogin } from './device/ubus/login/own-login.ts';
+import { createDriver } from './openwrt/drivers.ts';
+import { openUnconfirmed } from './openwrt/ubus/write/unconfirmed.ts';
+import { ensureOwnLogin } from './openwrt/ubus/login/own-login.ts';
 
 const NAME = 'sdewan-agent';
 const UNCONFIRMED_FILE = 'unconfirmed.json';

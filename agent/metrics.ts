@@ -5,10 +5,10 @@ import {
   Gauge,
   Histogram,
   type Registry,
-} from '#shared/runtime/prometheus.ts';
+} from '#shared/metrics/prometheus.ts';
 import { ruleStates } from '#shared/protocol/report.ts';
-import type { Driver } from './device/driver.ts';
-import type { Denials } from './policy/denials.ts';
+import type { Driver } from './openwrt/driver.ts';
+import type { Denials } from './network-policy/denials.ts';
 import type { AgentStatus } from './report/status.ts';
 
 export type AgentMetrics = {

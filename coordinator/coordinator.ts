@@ -5,7 +5,7 @@
  */
 import type { HttpBindings } from '@hono/node-server';
 import { randomUUID } from 'node:crypto';
-import type { Registry } from '#shared/runtime/prometheus.ts';
+import type { Registry } from '#shared/metrics/prometheus.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
@@ -17,7 +17,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { devicesIn } from './controllers/fleet/distances.ts';
 import { FleetOrders } from './controllers/fleet/distance-answers.ts';
-import { standingOf, type Standing } from './controllers/fleet/reported.ts';
+import { standingOf, type ReportedRules } from './controllers/fleet/reported.ts';
 import { knowledgeOf } from './controllers/cnf-status/facts.ts';
 import { createCnfStatusController, type PodsKnown } from './controllers/cnf-status/controller.ts';
 import { Allowance } from './reports/allowance.ts';
@@ -40,12 +40,12 @@ import { RulesController } from './controllers/rules/controller.ts';
 import { UnreadPods } from './controllers/rules/unread-pods.ts';
 import { agesOf, censusOf, rulesByState, stalledRules } from './controllers/rules/counts.ts';
 import { createCatchUp } from './sources/catch-up.ts';
-import { Pods, type PodChange } from './sources/cnf-pods.ts';
+import { CnfPods, type CnfPodChange } from './sources/cnf-pods.ts';
 import { Reports } from './reports/reports.ts';
 import { Rules, type WatchedKind } from './sources/rules.ts';
 import { isSilent } from './rule-status/pod-verdict.ts';
 import type { PodReport } from './rule-status/pod-report.ts';
-import type { Target } from './sources/cnf-pod.ts';
+import type { CnfPod } from './sources/cnf-pod.ts';
 import { spansOfReport, spansOfStatus } from './tracing/spans.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
@@ -67,9 +67,9 @@ export type CoordinatorOptions = {
   /** Where ICN's CNFStatus is; undefined: it is not kept. */
   classicStatusNamespace: string | undefined;
   /** Called for every CNF pod that is added, changed or deleted, for the parts that keep objects in its namespace. */
-  onPod: (change: PodChange) => void;
+  onPod: (change: CnfPodChange) => void;
   /** Called when the agent of a pod has said something new of rules or OpenWRT. */
-  onReport: (target: Target) => void;
+  onReport: (pod: CnfPod) => void;
   /** Called with the uid of every rule that was added, changed or deleted. */
   onRule: (uid: string) => void;
   registry: Registry;
@@ -84,7 +84,7 @@ export type CoordinatorOptions = {
 
 /** What is watched, for other parts to look things up in. */
 export type Sources = {
-  pods: Pods;
+  pods: CnfPods;
   /** Whether they are known well enough to write of them. */
   hasCaughtUp: () => boolean;
   rules: Rules;
@@ -93,7 +93,7 @@ export type Sources = {
   /** The last report of a pod's agent to this replica. */
   reportOf: (podUid: string) => PodReport | undefined;
   /** What agents have said of the rules of their pods; undefined until pods and rules are known. */
-  standings: () => ((target: Target) => Standing) | undefined;
+  standings: () => ((pod: CnfPod) => ReportedRules) | undefined;
   /** What pods of CNFDeployments are told. */
   orders: FleetOrders;
   /** Device -> addresses, as the agent of the pod has reported them last. */
@@ -140,13 +140,13 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const unread = new UnreadPods(reports);
   const leads = (): boolean => leadership.term() !== undefined;
 
-  const onPod = (change: PodChange): void => {
+  const onPod = (change: CnfPodChange): void => {
     const { before, now } = change;
     options.onPod(change);
-    for (const target of [before, now]) {
-      if (!target) continue;
-      ruleStatuses.markPod(target);
-      markStatus(target);
+    for (const pod of [before, now]) {
+      if (!pod) continue;
+      ruleStatuses.markPod(pod);
+      markStatus(pod);
     }
     if (before && !now) {
       reports.forget(before.uid);
@@ -161,7 +161,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       log.warn({ pod: `${now.namespace}/${now.name}`, reason: now.notReady }, 'pod is not ready');
     }
   };
-  const pods = new Pods({
+  const pods = new CnfPods({
     namespace,
     client,
     clock,
@@ -195,7 +195,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     clock,
     log,
   });
-  const markStatus = ({ namespace: where, purpose }: Target, haste = true): void => {
+  const markStatus = ({ namespace: where, purpose }: CnfPod, haste = true): void => {
     if (purpose !== undefined) cnfStatuses.mark({ namespace: where, purpose }, haste);
   };
   const facts = new RuleFacts({ pods, reports, awaited, silentAfterMs, clock });
@@ -215,14 +215,14 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     log,
   });
 
-  const standing = (target: Target): Standing => {
-    const uids = rules.uidsOfPurpose(target.namespace, target.purpose ?? '');
+  const standing = (pod: CnfPod): ReportedRules => {
+    const uids = rules.uidsOfPurpose(pod.namespace, pod.purpose ?? '');
     const known = [...uids].flatMap((uid) => rules.get(uid)?.rule ?? []);
     const monotonic = clock.monotonic();
     const context = { now: clock.now(), monotonic, silentAfterMs, awaited: awaited.uids };
     return {
-      ...standingOf(known, target, reports.of(target.uid), context),
-      ...orders.hearing(target, monotonic),
+      ...standingOf(known, pod, reports.of(pod.uid), context),
+      ...orders.hearing(pod, monotonic),
     };
   };
   const orders = new FleetOrders({
@@ -239,15 +239,15 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     rate: new Rate({ ...NEW_TOKENS_OF_A_POD, clock }),
     onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
-  const tellDrift = (target: Target, drifts: readonly Drift[]): void => {
-    const { namespace: of, purpose = '' } = target;
+  const tellDrift = (pod: CnfPod, drifts: readonly Drift[]): void => {
+    const { namespace: of, purpose = '' } = pod;
     metrics.drifted({ namespace: of, purpose }, drifts.length);
-    for (const event of driftRepaired(target, drifts)) record(event);
+    for (const event of driftRepaired(pod, drifts)) record(event);
   };
   const traced = new Rate({ ...TRACED_CHANGES_OF_A_POD, clock });
-  const trace = (target: Target, { times = [], clock: told }: Report): void => {
-    const report = { times: times.filter(() => traced.take(target.uid)), clock: told };
-    tracing.add(spansOfReport(report, target, (uid) => rules.get(uid)?.rule));
+  const trace = (pod: CnfPod, { times = [], clock: told }: Report): void => {
+    const report = { times: times.filter(() => traced.take(pod.uid)), clock: told };
+    tracing.add(spansOfReport(report, pod, (uid) => rules.get(uid)?.rule));
   };
   const intake = createIntake({
     reviewer,
@@ -261,24 +261,24 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     orderFor: (uid) => orders.answerTo(uid, clock.monotonic()),
     wasApiServerAway: options.wasApiServerAway,
     isReady: () => pods.state.listed,
-    onReport: (target, acceptance) => {
-      if (acceptance.outcome === 'news') tellDrift(target, acceptance.drifts);
-      const news = newsOf(acceptance, unread.note(target));
+    onReport: (pod, acceptance) => {
+      if (acceptance.outcome === 'news') tellDrift(pod, acceptance.drifts);
+      const news = newsOf(acceptance, unread.note(pod));
       if (news.of === 'nothing') return;
-      awaited.settle(target.uid);
-      options.onReport(target);
+      awaited.settle(pod.uid);
+      options.onReport(pod);
       ruleStatuses.markRules(news.rules);
       if (news.of === 'rules') return;
-      ruleStatuses.markPod(target);
-      markStatus(target);
+      ruleStatuses.markPod(pod);
+      markStatus(pod);
     },
-    onInformation: (target) => markStatus(target, false),
-    onCommentsLost: (target, packages) => {
-      for (const name of packages) record(commentsRemoved(target, name));
+    onInformation: (pod) => markStatus(pod, false),
+    onCommentsLost: (pod, packages) => {
+      for (const name of packages) record(commentsRemoved(pod, name));
     },
-    onStateFolder: (target, cause) => record(stateFolderUnwritable(target, cause)),
-    onUnreadOthers: (target, unread) => {
-      for (const each of unread) record(sectionsUnread(target, each));
+    onStateFolder: (pod, cause) => record(stateFolderUnwritable(pod, cause)),
+    onUnreadOthers: (pod, unread) => {
+      for (const each of unread) record(sectionsUnread(pod, each));
     },
     onTimes: tracing.isOn ? trace : undefined,
     onResult: (result) => metrics.reports.inc({ result }),
@@ -308,11 +308,11 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       sweptAt = now;
       ruleStatuses.markWaiting();
       for (const uid of [...reports.newlySilent(now), ...overdue]) {
-        const target = pods.byUid(uid);
-        if (target) {
-          ruleStatuses.markPod(target);
-          markStatus(target);
-          options.onReport(target);
+        const pod = pods.byUid(uid);
+        if (pod) {
+          ruleStatuses.markPod(pod);
+          markStatus(pod);
+          options.onReport(pod);
         }
         // Without a label the watch does not tell when it goes.
         else {
@@ -321,8 +321,8 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
         }
       }
       for (const uid of orders.newlyLate(now)) {
-        const target = pods.byUid(uid);
-        if (target) options.onReport(target);
+        const pod = pods.byUid(uid);
+        if (pod) options.onReport(pod);
       }
     }
   };
@@ -330,11 +330,11 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   /** In each term, from the moment at which the pods are known. A replica that did not lead may not have received all reports. */
   const awaitReports = async (signal: AbortSignal): Promise<void> => {
     const now = { monotonic: clock.monotonic(), silentAfterMs };
-    const hasNotReported = ({ uid }: Target): boolean => {
+    const hasNotReported = ({ uid }: CnfPod): boolean => {
       const report = reports.of(uid);
       return report === undefined || isSilent(report, now);
     };
-    for (const target of pods.all()) if (lacksAgent(target)) record(agentMissing(target));
+    for (const pod of pods.all()) if (lacksAgent(pod)) record(agentMissing(pod));
     awaited.begin(pods.all().filter(hasNotReported));
     // From now on, however soon this replica ends.
     if (awaited.uids.size > 0) leadership.renew();
@@ -382,8 +382,8 @@ const unansweredIn = (forMs = 0): string[] =>
     ? []
     : [`the API server has answered no call for ${Math.round(forMs / 1_000)} s`];
 
-const isNewTrouble = (before: Target | undefined, { notReady, troubled, terminating }: Target) =>
+const isNewTrouble = (before: CnfPod | undefined, { notReady, troubled, terminating }: CnfPod) =>
   troubled && !terminating && notReady !== before?.notReady;
 
-const lacksAgent = ({ agent, finished, terminating }: Target): boolean =>
+const lacksAgent = ({ agent, finished, terminating }: CnfPod): boolean =>
   agent.state === 'missing' && !finished && !terminating;

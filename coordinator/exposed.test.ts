@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Registry } from '#shared/runtime/prometheus.ts';
+import type { Registry } from '#shared/metrics/prometheus.ts';
 import { createClientCounter } from '#shared/kube/figures.ts';
-import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import { createMetricsRegistry } from '#shared/metrics/registry.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { kinds } from '#shared/resources/registry.ts';

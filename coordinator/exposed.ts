@@ -1,5 +1,5 @@
 /** What the coordinator knows of rules and pods, by CNF, read when somebody scrapes it. Only the leader shows it; each replica counts what it does (metrics.ts). */
-import { Counter, exposeGauge, Gauge, type Registry } from '#shared/runtime/prometheus.ts';
+import { Counter, exposeGauge, Gauge, type Registry } from '#shared/metrics/prometheus.ts';
 import type { CnfAges, PodLabels, RuleLabels, StallLabels } from './controllers/rules/counts.ts';
 import {
   createCnfCounts,

@@ -4,10 +4,10 @@
  */
 import { Resolver } from 'node:dns/promises';
 import type { Sources } from './coordinator.ts';
-import type { PodChange } from './sources/cnf-pods.ts';
+import type { CnfPodChange } from './sources/cnf-pods.ts';
 import { createFleetController } from './controllers/fleet/controller.ts';
 import type { RollOutMetrics } from './controllers/fleet/metrics.ts';
-import type { Target } from './sources/cnf-pod.ts';
+import type { CnfPod } from './sources/cnf-pod.ts';
 import {
   AddressBook,
   type AddressBookOptions,
@@ -43,9 +43,9 @@ export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
 export type Generators = {
   /** A rule that agents apply came, went or changed. */
   onRule: (uid: string) => void;
-  onPod: (change: PodChange) => void;
+  onPod: (change: CnfPodChange) => void;
   /** The agent of a pod has said something new. */
-  onReport: (target: Target) => void;
+  onReport: (pod: CnfPod) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -110,7 +110,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       for (const generator of ofRules) generator.onRule(uid);
     },
     onPod: ({ before, now, hasNewConsent }) => {
-      for (const target of [before, now]) if (target) fleet.mark(target);
+      for (const pod of [before, now]) if (pod) fleet.mark(pod);
       if (before?.purpose !== now?.purpose || hasNewConsent) services?.onCnfs();
       policies?.onPlaces();
     },

@@ -1,6 +1,6 @@
 /** `/healthz`, `/readyz` and `/metrics`, on a port of their own. `/readyz` names what is missing. */
 import { Hono } from 'hono';
-import type { Registry } from '#shared/runtime/prometheus.ts';
+import type { Registry } from '#shared/metrics/prometheus.ts';
 
 export type HealthDeps = {
   /** What keeps the coordinator from being ready, one sentence each; empty when it is ready. */

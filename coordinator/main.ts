@@ -17,12 +17,12 @@ import {
   serveApp,
   type RunningServer,
   type ServeOptions,
-} from '#shared/runtime/http-server.ts';
-import { hostIn } from '#shared/runtime/loopback.ts';
+} from '#shared/http/server.ts';
+import { hostIn } from '#shared/http/loopback.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
-import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
-import type { Registry } from '#shared/runtime/prometheus.ts';
+import { createMetricsRegistry } from '#shared/metrics/registry.ts';
+import type { Registry } from '#shared/metrics/prometheus.ts';
 import { tiesOf } from './admission/ties.ts';
 import { createCoordinator } from './coordinator.ts';
 import { createRollOutMetrics } from './controllers/fleet/metrics.ts';
@@ -108,8 +108,8 @@ const main = async (signal: AbortSignal): Promise<void> => {
       generators.onPod(change);
       dashboard?.mark();
     },
-    onReport: (target) => {
-      generators.onReport(target);
+    onReport: (pod) => {
+      generators.onReport(pod);
       dashboard?.mark();
     },
     onRule: (uid) => {

@@ -5,7 +5,7 @@ import {
   Gauge,
   Histogram,
   type Registry,
-} from '#shared/runtime/prometheus.ts';
+} from '#shared/metrics/prometheus.ts';
 import type { ControllerMetrics } from '#shared/kube/controller.ts';
 import { boundedCnfs, MAX_CNFS, type CnfLabels } from './controllers/rules/cnf-counts.ts';
 import type { RuleMetrics } from './controllers/rules/controller.ts';

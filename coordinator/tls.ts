@@ -2,14 +2,14 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import type { TlsFiles, TlsSource } from '#shared/runtime/http-server.ts';
+import type { TlsFiles, TlsSource } from '#shared/http/server.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { Registry } from '#shared/runtime/prometheus.ts';
+import type { Registry } from '#shared/metrics/prometheus.ts';
 import { createCertificates } from './controllers/certificates/controller.ts';
 import { isGoodToken, withNewToken } from './controllers/certificates/path-tokens.ts';
 import { createSecretStore } from './controllers/certificates/secret-store.ts';
 import { publishWebhooks } from './controllers/certificates/webhook-configurations.ts';
-import { watchFiles } from '#shared/runtime/rotated-file.ts';
+import { watchFiles } from '#shared/http/rotated-file.ts';
 import { certificatePolicyOf, type CoordinatorEnv } from './settings/env.ts';
 import { exposeExpiry, type Metrics } from './metrics.ts';
 

@@ -10,7 +10,7 @@ import type { Leadership } from '#shared/kube/leadership.ts';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { Registry } from '#shared/runtime/prometheus.ts';
+import type { Registry } from '#shared/metrics/prometheus.ts';
 import { createAdmissionApp } from './admission/app.ts';
 import { createCachedWorld } from './admission/cached-world.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
@@ -25,7 +25,7 @@ import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admis
 import { createBindingsController } from './controllers/bindings/controller.ts';
 import type { Sources } from './coordinator.ts';
 import { createReviewMetrics, type Metrics } from './metrics.ts';
-import type { PodChange } from './sources/cnf-pods.ts';
+import type { CnfPodChange } from './sources/cnf-pods.ts';
 import { Workloads } from './sources/workloads.ts';
 
 export type WebhooksOptions = {
@@ -54,7 +54,7 @@ export type WebhooksOptions = {
 export type Webhooks = {
   /** The webhooks, for a server. Every path begins with `/admission/`. */
   fetch: (request: Request) => Response | Promise<Response>;
-  onPod: (change: PodChange) => void;
+  onPod: (change: CnfPodChange) => void;
   /** The CA has changed. */
   onBundle: () => void;
   run: (signal: AbortSignal) => Promise<void>;

@@ -26,7 +26,7 @@ const project = (
 
 /** They replay thousands of recordings or histories, or start programs: `npm run check` leaves them to `npm test`. */
 const LONG_UNIT_TESTS = [
-  'agent/reconcile/lock-out.test.ts',
+  'agent/reconcile/commit-confirm.test.ts',
   'agent/report/publish.test.ts',
   'coordinator/controllers/certificates/controller.test.ts',
   'coordinator/cli/{inject,process,program,install/install,completion/completion}.test.ts',
@@ -36,7 +36,7 @@ const LONG_UNIT_TESTS = [
   'coordinator/controllers/rules/controller.test.ts',
   'deploy/generate/hostile-fields.test.ts',
   'deploy/images/bundle.test.ts',
-  'shared/kube/reflector.test.ts',
+  'shared/kube/informer/reflector.test.ts',
   'test/policy/cases.test.ts',
   'test/{run,stack}/*.test.ts',
   'test/trace/corpus.test.ts',
@@ -115,7 +115,7 @@ export default defineConfig({
       // On one device, or on its recordings: `npm run suite device`.
       inOneRow(
         project('device', [
-          'test/contract/conformance/{driver,kernel,packets,ipsec*,walk,any-configuration,amendments,takeover,lock-out,lost-ledger,mwan3*,policies,space}.test.ts',
+          'test/contract/conformance/{driver,kernel,packets,ipsec*,walk,any-configuration,amendments,takeover,commit-confirm,lost-ledger,mwan3*,policies,space}.test.ts',
           'test/attacks/agent-login.test.ts',
         ]),
       ),

@@ -2,9 +2,9 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { isIP } from 'node:net';
-import { given } from '#shared/runtime/given.ts';
-import { bareHost } from '#shared/runtime/host.ts';
-import { own } from '#shared/runtime/own.ts';
+import { given } from '#shared/util/given.ts';
+import { bareHost } from '#shared/http/host.ts';
+import { own } from '#shared/util/own.ts';
 
 export type ConnectTo = {
   /** `https`: up to the end of the handshake, with a certificate that is right, so that nobody else answers for it. */

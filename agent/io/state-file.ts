@@ -8,7 +8,7 @@ import { basename, dirname } from 'node:path';
 import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { jsonIn } from '#shared/runtime/json.ts';
+import { jsonIn } from '#shared/util/json.ts';
 
 export type StateFile<T> = {
   /** What the file held could not be used, so `value` began as `initial`. */

@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { namedSection, ruleOf } from '#shared/compile/testing.ts';
 import type { LastGood, Verdict } from '#shared/compile/types.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
-import { OpenwrtBlockedError, type ApplyResult, type KernelLook } from '../device/driver.ts';
+import { OpenwrtBlockedError, type ApplyResult, type KernelLook } from '../openwrt/driver.ts';
 import { blame, blameFound, refuseWarned, type BlameDeps } from './blame.ts';
 import type { Plan } from './plan.ts';
 import type { Refused } from './refusals.ts';
-import { createSearch } from './search.ts';
-import { NOTHING_KNOWN } from './standing.ts';
+import { createSearch } from './halving.ts';
+import { NOTHING_KNOWN } from './rule-states.ts';
 
 const REVISION = 'new';
 const verdictOf = (name: string, uciPackage: string, section = name): Verdict => ({

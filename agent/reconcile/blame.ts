@@ -1,11 +1,15 @@
 /** From what OpenWRT refused to the rules that are to blame. One bad rule harms only itself. */
 import type { Verdict } from '#shared/compile/types.ts';
-import { OpenwrtPackageRefusedError, type ApplyResult, type KernelLook } from '../device/driver.ts';
+import {
+  OpenwrtPackageRefusedError,
+  type ApplyResult,
+  type KernelLook,
+} from '../openwrt/driver.ts';
 import type { LastGoodStore } from './last-good.ts';
 import type { Plan } from './plan.ts';
 import type { Refusals } from './refusals.ts';
-import type { Search } from './search.ts';
-import { warningFor, type Standing } from './standing.ts';
+import type { Search } from './halving.ts';
+import { warningFor, type RuleStates } from './rule-states.ts';
 
 export type BlameDeps = { refusals: Refusals; lastGood: LastGoodStore };
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
@@ -101,7 +105,7 @@ const suspectsIn = ({ verdicts, deltas, desired }: Plan, rejected: Rejected): re
  * Rules whose new version OpenWRT left out, while an older one was in force: they go back to that one, since dropping a deny
  * rule would open the firewall. Others stay where they are; OpenWRT ignores them.
  */
-export const refuseWarned = ({ refusals, lastGood }: BlameDeps, standing: Standing): void => {
+export const refuseWarned = ({ refusals, lastGood }: BlameDeps, standing: RuleStates): void => {
   for (const verdict of standing.verdicts) {
     const { uid } = verdict.rule.metadata;
     const older = lastGood.current().get(uid);

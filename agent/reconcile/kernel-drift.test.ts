@@ -3,7 +3,7 @@ import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { namedSection } from '#shared/compile/testing.ts';
 import { createKernelDrift } from './kernel-drift.ts';
 import type { PassState } from './pass-state.ts';
-import { NOTHING_KNOWN } from './standing.ts';
+import { NOTHING_KNOWN } from './rule-states.ts';
 
 /** The longest that a first retry waits, by BACKOFF. */
 const FIRST_RETRY_MS = 2_000;

@@ -5,7 +5,7 @@
 import { createBackoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { lackingIn, type PassState } from './pass-state.ts';
-import type { Standing } from './standing.ts';
+import type { RuleStates } from './rule-states.ts';
 import { packageOf } from './takeover.ts';
 
 const BACKOFF = { baseMs: 2_000, maxMs: 300_000 };
@@ -14,14 +14,14 @@ export type KernelDrift = {
   /** The packages to repair are doubtful in the state that comes back. `drifted`: `package.section` of what was there. */
   found: (state: PassState) => { state: PassState; drifted: readonly string[] };
   /** What a pass has left. */
-  left: (standing: Standing) => void;
+  left: (standing: RuleStates) => void;
   /** A pass is to try again. */
   isDue: () => boolean;
 };
 
 export const createKernelDrift = (clock: Pick<Clock, 'monotonic'>): KernelDrift => {
   const backoff = createBackoff(BACKOFF);
-  let before: Pick<Standing, 'inForce' | 'lacking'> = { inForce: new Set(), lacking: new Map() };
+  let before: Pick<RuleStates, 'inForce' | 'lacking'> = { inForce: new Set(), lacking: new Map() };
   let retryAt = Infinity;
   const isDue = (): boolean => clock.monotonic() >= retryAt;
   return {

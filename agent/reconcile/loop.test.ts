@@ -6,7 +6,7 @@ import {
   OpenwrtError,
   OpenwrtUnreachableError,
   type Driver,
-} from '../device/driver.ts';
+} from '../openwrt/driver.ts';
 import { StateFileError } from '../io/state-file.ts';
 import { createLoop, type Attempt } from './loop.ts';
 

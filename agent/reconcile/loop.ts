@@ -14,10 +14,10 @@ import {
   OpenwrtUnreachableError,
   type Driver,
   type Fingerprint,
-} from '../device/driver.ts';
+} from '../openwrt/driver.ts';
 import { StateFileError } from '../io/state-file.ts';
-import type { RuleSource } from '../rules/rules.ts';
-import type { SecretSource } from '../rules/secrets.ts';
+import type { RuleSource } from '../inputs/rules.ts';
+import type { SecretSource } from '../inputs/secrets.ts';
 import type { KernelDrift } from './kernel-drift.ts';
 import type { Pace } from './pace.ts';
 import type { Pass } from './pass.ts';

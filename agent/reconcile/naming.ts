@@ -5,7 +5,7 @@
 import type { Takeover } from '#shared/compile/adoption.ts';
 import type { Reason } from '#shared/protocol/reasons.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import type { Driver, RenameResult } from '../device/driver.ts';
+import type { Driver, RenameResult } from '../openwrt/driver.ts';
 import { afterWrite, beforeWrite } from './comments.ts';
 import type { Ledger, LedgerRecord } from './ledger.ts';
 import type { PassState } from './pass-state.ts';

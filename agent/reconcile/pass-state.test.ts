@@ -5,7 +5,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
-import type { ReadResult } from '../device/driver.ts';
+import type { ReadResult } from '../openwrt/driver.ts';
 import type { LedgerRecord } from './ledger.ts';
 import {
   afterApplied,

@@ -17,14 +17,14 @@ import type {
   Fingerprint,
   KernelLook,
   ReadResult,
-} from '../device/driver.ts';
-import { endingBy } from '../device/services/ipsec-tunnels.ts';
-import type { Authors } from './authors.ts';
+} from '../openwrt/driver.ts';
+import { endingBy } from '../openwrt/services/ipsec-tunnels.ts';
+import type { Authors } from './section-rules.ts';
 import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 import { afterLoss, begun, settled, type LedgerRecord, type Settlement } from './ledger.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 import { makePlan, namesForLedger, type Plan } from './plan.ts';
-import { standingOf, type Standing } from './standing.ts';
+import { standingOf, type RuleStates } from './rule-states.ts';
 import { afterChanges, inPlace, keysIn, lookFor, packageOf } from './takeover.ts';
 
 export type PassInput = {
@@ -184,7 +184,7 @@ export const standingIn = (
   state: PassState,
   plan: Plan,
   authors: Pick<Authors, 'of' | 'leaving' | 'wasRemoved'>,
-): Standing =>
+): RuleStates =>
   standingOf({
     rules: state.input.rules,
     paused: state.input.paused,

@@ -3,7 +3,7 @@ import { DELETING, namedSection, ruleOf } from '#shared/compile/testing.ts';
 import { ICN_FINALIZERS } from '#shared/names.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
-import { OpenwrtPackageRefusedError } from '../device/driver.ts';
+import { OpenwrtPackageRefusedError } from '../openwrt/driver.ts';
 import {
   createOpenwrt,
   openAgent,

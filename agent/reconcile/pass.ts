@@ -13,12 +13,12 @@ import {
   type Driver,
   type Fingerprint,
   type ReadResult,
-} from '../device/driver.ts';
-import { createAuthors, type Authors } from './authors.ts';
+} from '../openwrt/driver.ts';
+import { createAuthors, type Authors } from './section-rules.ts';
 import { blame, blameFound, refuseWarned } from './blame.ts';
-import { changesIn } from '../lock-out/changes.ts';
-import type { LockOut } from '../lock-out/lock-out.ts';
-import type { View } from '../lock-out/view.ts';
+import { changesIn } from '../commit-confirm/changes.ts';
+import type { CommitConfirm } from '../commit-confirm/commit-confirm.ts';
+import type { View } from '../commit-confirm/view.ts';
 import { driftOf, type DriftedSection, type Reached } from './drift.ts';
 import type { KernelDrift } from './kernel-drift.ts';
 import type { LastGoodStore } from './last-good.ts';
@@ -38,8 +38,8 @@ import {
 import type { Plan } from './plan.ts';
 import { createReadBacks, type ReadBacks } from './read-back.ts';
 import type { Refusals, Refused } from './refusals.ts';
-import { createSearch, type Search } from './search.ts';
-import { isInForce, type Standing } from './standing.ts';
+import { createSearch, type Search } from './halving.ts';
+import { isInForce, type RuleStates } from './rule-states.ts';
 
 export type PassDeps = {
   kinds: readonly KindDefinition[];
@@ -49,10 +49,10 @@ export type PassDeps = {
   kernelDrift: KernelDrift;
   pace: Pick<Pace, 'applied'>;
   driver: Driver;
-  lockOut: Pick<LockOut, 'view' | 'begin' | 'written' | 'passed'>;
+  commitConfirm: Pick<CommitConfirm, 'view' | 'begin' | 'written' | 'passed'>;
   clock: Pick<Clock, 'monotonic'>;
   /** Called before the first write and at the end; what it says of a rule may be sent at once. */
-  onStanding: (standing: Standing) => void;
+  onStanding: (standing: RuleStates) => void;
   /** A difference in these packages that no change of the rules explains. */
   onDrift: (packages: readonly string[], sections: readonly DriftedSection[]) => void;
   onTransaction: (outcome: ApplyResult['outcome']) => void;
@@ -70,7 +70,7 @@ export const createPass = (deps: PassDeps): Pass => {
   let reached: Reached = { sections: new Map(), incarnation: '' };
   const patience = createPatience(deps.clock);
   const authors = createAuthors();
-  const tell = (standing: Standing): void => {
+  const tell = (standing: RuleStates): void => {
     authors.settle(standing.removed);
     deps.onStanding(standing);
   };
@@ -80,7 +80,7 @@ export const createPass = (deps: PassDeps): Pass => {
     refused: ReadonlyMap<string, string>,
     signal: AbortSignal,
   ): Promise<Fingerprint> => {
-    const view = deps.lockOut.view(input.rules, lastGood.current());
+    const view = deps.commitConfirm.view(input.rules, lastGood.current());
     const within = { ...deps, authors, view };
     const seen = { ...input, rules: view.rules };
     const read = without(await driver.read(signal), refused);
@@ -104,7 +104,7 @@ export const createPass = (deps: PassDeps): Pass => {
     reached = { sections: end.plan.desired, incarnation: read.incarnation };
     kernelDrift.left(standing);
     tell(standing);
-    deps.lockOut.passed(view);
+    deps.commitConfirm.passed(view);
     return end.state.fingerprint;
   };
 
@@ -184,19 +184,19 @@ const carryOut = async (
   { search, readBacks }: { search: Search; readBacks: ReadBacks },
   signal: AbortSignal,
 ): Promise<PassState> => {
-  const { clock, driver, ledger, lockOut, lastGood, pace, view } = deps;
+  const { clock, driver, ledger, commitConfirm, lastGood, pace, view } = deps;
   const { deltas, verdicts } = plan;
   const changes = changesIn(verdicts, view.lastGood(lastGood.current()), state.kinds);
   const write = async (): Promise<ApplyResult> => {
     const record = beforeApply(state, plan);
     await ledger.write(record);
-    await lockOut.begin({ changes, deltas, packages: state.packages }, signal);
+    await commitConfirm.begin({ changes, deltas, packages: state.packages }, signal);
     const begun = clock.monotonic();
     const result = await driver.apply(deltas, signal, record.ending);
     pace.applied(clock.monotonic() - begun);
     return result;
   };
-  const result = await write().finally(lockOut.written);
+  const result = await write().finally(commitConfirm.written);
   const isDone = result.outcome === 'done';
   const next = isDone ? afterApplied(state, plan, result) : afterRejected(state, plan, result);
   await ledger.write(next.ledger);
@@ -211,7 +211,7 @@ const carryOut = async (
 };
 
 /** What is in force now, and for rules whose newest version is not, what was before. */
-const nextLastGood = (current: LastGood, standing: Standing): LastGood => {
+const nextLastGood = (current: LastGood, standing: RuleStates): LastGood => {
   const next = new Map<string, { spec: unknown; generation: number; revision: string }>();
   for (const verdict of standing.verdicts) {
     const { rule, revision } = verdict;

@@ -15,8 +15,8 @@ import type { CnfPlace, KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
-import { icnDeltaOf } from '../device/icn/delta.ts';
-import { partOf } from '../device/parts/parts.ts';
+import { icnDeltaOf } from '../openwrt/icn/delta.ts';
+import { partOf } from '../openwrt/parts/parts.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 
 export type PlanInput = {

@@ -6,7 +6,7 @@
 import { takeoversIn, type Takeover } from '#shared/compile/adoption.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
-import type { UciRename } from '../device/driver.ts';
+import type { UciRename } from '../openwrt/driver.ts';
 import type { LedgerRecord, TakenOver } from './ledger.ts';
 import type { Plan } from './plan.ts';
 

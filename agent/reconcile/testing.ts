@@ -11,8 +11,8 @@ import { createManualClock, type ManualClock } from '#shared/runtime/testing/man
 import { silentLogger } from '#shared/runtime/log.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
-import type { ApplyResult, Driver, ReadResult, UciRename } from '../device/driver.ts';
-import { withoutLockOut, type LockOut } from '../lock-out/lock-out.ts';
+import type { ApplyResult, Driver, ReadResult, UciRename } from '../openwrt/driver.ts';
+import { withoutCommitConfirm, type CommitConfirm } from '../commit-confirm/commit-confirm.ts';
 import { createKernelDrift } from './kernel-drift.ts';
 import type { DriftedSection } from './drift.ts';
 import { openLedger, type Ledger } from './ledger.ts';
@@ -20,7 +20,7 @@ import { openLastGood } from './last-good.ts';
 import { createPace, type Pace } from './pace.ts';
 import { createPass } from './pass.ts';
 import { createRefusals } from './refusals.ts';
-import { NOTHING_KNOWN, type Standing } from './standing.ts';
+import { NOTHING_KNOWN, type RuleStates } from './rule-states.ts';
 import type { PassInput } from './pass-state.ts';
 
 type Done = Extract<ApplyResult, { outcome: 'done' }>;
@@ -128,7 +128,7 @@ export type TestAgent = {
   run: (rules: readonly RuleObject[], input?: Partial<PassInput>) => Promise<string>;
   ledger: Ledger;
   /** All that was reported, the latest last. */
-  standings: Standing[];
+  standings: RuleStates[];
   /** Packages of each drift. */
   drifts: (readonly string[])[];
   driftedSections: DriftedSection[];
@@ -140,17 +140,17 @@ export type TestAgent = {
 export const openAgent = async (
   openwrt: MemoryOpenwrt,
   folder: string,
-  lockOut: LockOut = withoutLockOut,
+  commitConfirm: CommitConfirm = withoutCommitConfirm,
 ): Promise<TestAgent> => {
   const ledger = await openLedger(join(folder, 'ledger.json'), silentLogger);
-  const standings: Standing[] = [];
+  const standings: RuleStates[] = [];
   const drifts: (readonly string[])[] = [];
   const driftedSections: DriftedSection[] = [];
   const outcomes: string[] = [];
   const pace = createPace(openwrt.clock);
   const pass = createPass({
     driver: driverOf(openwrt),
-    lockOut,
+    commitConfirm,
     kinds,
     ledger,
     lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Verdict } from '#shared/compile/types.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH } from '#shared/protocol/report.ts';
-import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
+import { NOTHING_KNOWN, type RuleStates } from '../reconcile/rule-states.ts';
 import { buildReports, type BuildInput } from './build.ts';
 
 const PAUSED = sentenceOf('Paused');
@@ -29,7 +29,7 @@ const verdict = (change: Partial<Verdict> = {}): Verdict => ({
   ...change,
 });
 
-const standing = (change: Partial<Standing> = {}): Standing => ({
+const standing = (change: Partial<RuleStates> = {}): RuleStates => ({
   ...NOTHING_KNOWN,
   verdicts: [verdict()],
   inForce: new Set(['firewall.sdewan_rule_a']),
@@ -48,7 +48,11 @@ const outcome = (change: Partial<BuildInput>) => {
 };
 
 /** `a` is a remote of IPsec. */
-const remote = (of: Verdict, ending: readonly string[], more: Partial<Standing> = {}): Standing =>
+const remote = (
+  of: Verdict,
+  ending: readonly string[],
+  more: Partial<RuleStates> = {},
+): RuleStates =>
   standing({
     verdicts: [of],
     inForce: new Set(['ipsec.a']),
@@ -259,7 +263,7 @@ describe('the report of a rule', () => {
   });
 
   it('says which generation is in force beside one that is not, as far as it was read back', () => {
-    const reported = (change: Partial<Standing>): number | undefined =>
+    const reported = (change: Partial<RuleStates>): number | undefined =>
       buildReports({ standing: standing(change), reading: 'holds', problem: '' })[0]
         ?.generationInForce;
     const invalid = verdict({ verdict: 'failed', reason: 'InvalidSpec', generationInForce: 2 });

@@ -3,13 +3,13 @@ import type { Verdict } from '#shared/compile/types.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { isInForce, lackFor, warningFor, type Standing } from '../reconcile/standing.ts';
-import type { Reading } from './trust.ts';
+import { isInForce, lackFor, warningFor, type RuleStates } from '../reconcile/rule-states.ts';
+import type { Reading } from './freshness.ts';
 
 export type BuildInput = {
-  standing: Standing;
+  standing: RuleStates;
   /** Whether what was read may be reported. */
   reading: Reading;
   /** Why the last attempt to reach or change OpenWRT did not get through; '' when it did. */
@@ -52,7 +52,7 @@ const tunnelsDownIn = (
 /** What was read last, also while that may not hold any more: `reason` says so. */
 const generationIn = (
   verdict: Verdict,
-  standing: Standing,
+  standing: RuleStates,
 ): Pick<RuleReport, 'generationInForce'> => {
   const { generationInForce, rule } = verdict;
   const stands = verdict.sections.length > 0 && isInForce(standing, verdict);
@@ -94,7 +94,10 @@ const appliedOrNot = (verdict: Verdict, { standing, problem }: BuildInput): Outc
 };
 
 /** What the rule had up before, where the agent cannot end it. */
-const leftUp = ({ rule: { kind, metadata } }: Verdict, { packages, ending }: Standing): string => {
+const leftUp = (
+  { rule: { kind, metadata } }: Verdict,
+  { packages, ending }: RuleStates,
+): string => {
   if (packages.get(kind) !== 'ipsec') return '';
   const remote = uciName(metadata.name);
   const left = ending.filter((name) => name === remote || name.startsWith(`${remote}/`));

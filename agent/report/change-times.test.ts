@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Verdict } from '#shared/compile/types.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
-import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
+import { NOTHING_KNOWN, type RuleStates } from '../reconcile/rule-states.ts';
 import { createChangeLog, MAX_CHANGES, type ChangeLog } from './change-times.ts';
 
 const rule = (name: string, generation = 1): Verdict['rule'] => ({
@@ -18,7 +18,7 @@ const rule = (name: string, generation = 1): Verdict['rule'] => ({
 });
 
 /** `there`: OpenWRT has what it is to have of them. */
-const standing = (rules: readonly Verdict['rule'][], there: boolean): Standing => ({
+const standing = (rules: readonly Verdict['rule'][], there: boolean): RuleStates => ({
   ...NOTHING_KNOWN,
   verdicts: rules.map((each) => ({
     rule: each,

@@ -5,7 +5,7 @@
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { ChangeTimes } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { isInForce, type Standing } from '../reconcile/standing.ts';
+import { isInForce, type RuleStates } from '../reconcile/rule-states.ts';
 
 export type ChangeLog = {
   /** A coordinator wants times. To be said again within a minute. */
@@ -14,7 +14,7 @@ export type ChangeLog = {
   seen: (rule: Pick<KubeObject, 'metadata'>) => void;
   /** A pass begins, with all rules that were seen. */
   begun: () => void;
-  stands: (standing: Standing) => void;
+  stands: (standing: RuleStates) => void;
   /** Changes that OpenWRT has, and that were not reported yet. */
   settled: () => readonly ChangeTimes[];
   reported: (times: readonly ChangeTimes[]) => void;

@@ -12,10 +12,10 @@ import {
   type ReportAnswer,
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
-import { exchange, type Exchange } from '#shared/runtime/exchange.ts';
-import { createKeptConnection } from '#shared/runtime/kept-connection.ts';
-import { jsonIn } from '#shared/runtime/json.ts';
+import { createRotatedFile } from '#shared/http/rotated-file.ts';
+import { exchange, type Exchange } from '#shared/http/exchange.ts';
+import { createKeptConnection } from '#shared/http/kept-connection.ts';
+import { jsonIn } from '#shared/util/json.ts';
 
 /** One coordinator. */
 export type ReportTarget = {

@@ -9,7 +9,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { Driver } from '../device/driver.ts';
+import type { Driver } from '../openwrt/driver.ts';
 
 export type InformationDeps = {
   driver: Pick<Driver, 'information'>;

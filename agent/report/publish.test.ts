@@ -12,7 +12,7 @@ import {
 } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createOrders } from './asides.ts';
+import { createOrders } from './answered-fields.ts';
 import { createBoot } from './boot.ts';
 import { ReportRefused } from './client.ts';
 import { createPublisher, type Publisher } from './publish.ts';

@@ -20,7 +20,7 @@ import {
   createOrderAside,
   createTimesAside,
   type Apart,
-} from './asides.ts';
+} from './answered-fields.ts';
 import type { Boot } from './boot.ts';
 import type { ChangeLog } from './change-times.ts';
 import { ReportRefused, type ReportClient } from './client.ts';

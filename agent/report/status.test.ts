@@ -4,7 +4,7 @@ import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { Attempt } from '../reconcile/loop.ts';
 import { unreadOthersSchema } from '#shared/protocol/report.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
-import { NOTHING_KNOWN } from '../reconcile/standing.ts';
+import { NOTHING_KNOWN } from '../reconcile/rule-states.ts';
 import { createStatus } from './status.ts';
 
 const start = () => {

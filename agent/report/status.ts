@@ -13,15 +13,15 @@ import {
 } from '#shared/protocol/report.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import type { Driver } from '../device/driver.ts';
+import type { Driver } from '../openwrt/driver.ts';
 import type { Attempt, Moment } from '../reconcile/loop.ts';
 import type { DriftedSection } from '../reconcile/drift.ts';
-import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
-import type { RuleSource } from '../rules/rules.ts';
+import { NOTHING_KNOWN, type RuleStates } from '../reconcile/rule-states.ts';
+import type { RuleSource } from '../inputs/rules.ts';
 import { buildReports } from './build.ts';
-import { createTrust, type Reading, type Verified } from './trust.ts';
+import { createTrust, type Reading, type Verified } from './freshness.ts';
 
 export type Snapshot = {
   openwrt: OpenwrtState;
@@ -43,7 +43,7 @@ export type Snapshot = {
 };
 
 export type AgentStatus = {
-  setStanding: (standing: Standing) => void;
+  setStanding: (standing: RuleStates) => void;
   addAttempt: (attempt: Attempt, begun: Moment) => void;
   addDrift: (sections: readonly DriftedSection[]) => void;
   /** Until the signal aborts. */
@@ -75,7 +75,7 @@ export type StatusDeps = {
 
 export const createStatus = (deps: StatusDeps): AgentStatus => {
   const { driver, source, onChange, clock } = deps;
-  let standing: Standing = NOTHING_KNOWN;
+  let standing: RuleStates = NOTHING_KNOWN;
   let passed = false;
   let driftRepairs = 0;
   let drifts: readonly Drift[] = [];
@@ -168,7 +168,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
 };
 
 /** In the same words as long as the cause is the same. */
-const unreadOthersIn = ({ unreadOthers }: Standing): UnreadOthers[] =>
+const unreadOthersIn = ({ unreadOthers }: RuleStates): UnreadOthers[] =>
   [...unreadOthers].slice(0, MAX_UNREAD_PACKAGES).map(([name, sections]) => {
     const each = [...sections].map(
       ([section, why]) => `${section.slice(0, 24)} (${why.slice(0, 80)})`,
@@ -177,7 +177,7 @@ const unreadOthersIn = ({ unreadOthers }: Standing): UnreadOthers[] =>
   });
 
 const informationWith = (
-  { leftOvers }: Standing,
+  { leftOvers }: RuleStates,
   information: Information | undefined,
 ): Information | undefined =>
   information &&

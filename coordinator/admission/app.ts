@@ -5,9 +5,9 @@
  */
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import * as z from 'zod';
-import { bodyLimit } from '#shared/runtime/body-limit.ts';
+import { bodyLimit } from '#shared/http/body-limit.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { createGate, type Gate } from '#shared/runtime/gate.ts';
+import { createGate, type Gate } from '#shared/http/gate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';

@@ -4,7 +4,7 @@
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { grantsOf, keptRbac } from './buckets/bindings.ts';

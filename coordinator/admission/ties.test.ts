@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Index } from '#shared/kube/key-index.ts';
+import { Index } from '#shared/kube/informer/key-index.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { RuleChange } from './checks/check.ts';

@@ -3,7 +3,7 @@
  * loads.
  */
 import { Argument, Option } from 'commander';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 import { EXIT, type CommandFile } from './command.ts';
 import { scripts } from './completion/scripts.ts';
 import {

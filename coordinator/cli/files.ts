@@ -1,6 +1,6 @@
 /** Files that a person has named, and that cannot be read: in words instead of the system's. */
 import { messageOf } from '#shared/runtime/errors.ts';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 
 /** From the file system. */
 export const isFileError = (error: unknown): error is NodeJS.ErrnoException =>

@@ -4,7 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { Pods } from '../sources/cnf-pods.ts';
+import type { CnfPods } from '../sources/cnf-pods.ts';
 import { Rules } from '../sources/rules.ts';
 import { createApp } from './app.ts';
 import { createEventsSeen } from './events.ts';
@@ -24,7 +24,7 @@ export type DashboardOptions = {
   sources: {
     /** Of kinds that agents apply. */
     rules: Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>;
-    pods: Pick<Pods, 'all' | 'ofPurpose' | 'placeOf' | 'networkAnnotations'>;
+    pods: Pick<CnfPods, 'all' | 'ofPurpose' | 'placeOf' | 'networkAnnotations'>;
     podsKnown: OverviewDeps['podsKnown'];
     reportOf: OverviewDeps['reportOf'];
   };
@@ -84,7 +84,7 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
   const reader = createRuleReader(client);
   const known = {
     podsKnown: sources.podsKnown,
-    networkAnnotations: (...of: Parameters<Pods['networkAnnotations']>) =>
+    networkAnnotations: (...of: Parameters<CnfPods['networkAnnotations']>) =>
       sources.pods.networkAnnotations(...of),
   };
   const app = createApp({

@@ -16,7 +16,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
-import { watchEvents } from '#shared/kube/watch-events.ts';
+import { watchEvents } from '#shared/kube/informer/watch-events.ts';
 import { LatestEvents } from './latest-events.ts';
 
 export type RecentEvent = {

@@ -4,11 +4,11 @@
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { Recent } from '#shared/runtime/recent.ts';
+import { Recent } from '#shared/util/recent.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { ruleStateWith, type RuleStateView } from '../cli/cluster/rule-state.ts';
 import { inConfiguration } from '../cli/rules/view.ts';
-import type { Pods } from '../sources/cnf-pods.ts';
+import type { CnfPods } from '../sources/cnf-pods.ts';
 import type { PodKnowledge } from '../controllers/cnf-status/status.ts';
 import type { PodReport } from '../rule-status/pod-report.ts';
 import type { Rules, RuleVersion } from '../sources/rules.ts';
@@ -20,7 +20,7 @@ export type Cnf = { namespace: string; purpose: string };
 export type OverviewDeps = {
   /** Together all kinds. */
   rules: readonly Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>[];
-  pods: Pick<Pods, 'all' | 'ofPurpose' | 'placeOf'>;
+  pods: Pick<CnfPods, 'all' | 'ofPurpose' | 'placeOf'>;
   podsKnown: (of: Cnf) => readonly PodKnowledge[];
   reportOf: (podUid: string) => PodReport | undefined;
   /** What is not listed yet. */

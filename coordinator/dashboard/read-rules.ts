@@ -7,7 +7,7 @@ import { isNotFound } from '#shared/kube/errors.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
-import { createGate } from '#shared/runtime/gate.ts';
+import { createGate } from '#shared/http/gate.ts';
 import type { Cnf } from './overview.ts';
 
 /** @throws KubeError from each */

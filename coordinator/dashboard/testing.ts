@@ -6,8 +6,8 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import type { PodKnowledge } from '../controllers/cnf-status/status.ts';
-import type { Target } from '../sources/cnf-pod.ts';
-import { target } from '../testing/facts.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
+import { cnfPod } from '../testing/facts.ts';
 import type { PodReport } from '../rule-status/pod-report.ts';
 import { ruleOf } from '../sources/rule.ts';
 import { createApp } from './app.ts';
@@ -23,7 +23,7 @@ import { Overview } from './overview.ts';
 
 export type Cluster = {
   rules: RuleObject[];
-  pods: Target[];
+  pods: CnfPod[];
   reports: Map<string, PodReport>;
   events: RecentEvent[];
   /** By token. */
@@ -36,8 +36,8 @@ export type Cluster = {
 
 export const SILENT_AFTER_MS = 45_000;
 
-export const podOf = (name: string, changes: Partial<Target> = {}): Target =>
-  target(name, { namespace: 'default', ...changes });
+export const podOf = (name: string, changes: Partial<CnfPod> = {}): CnfPod =>
+  cnfPod(name, { namespace: 'default', ...changes });
 
 export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) => {
   const cluster: Cluster = {

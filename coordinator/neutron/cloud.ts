@@ -1,7 +1,7 @@
 /** How to reach an OpenStack and as whom: a `clouds.yaml` as OpenStack's own clients read it, of which only what is used here is taken. */
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 
 const text = z.string().min(1);
 

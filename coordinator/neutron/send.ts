@@ -1,8 +1,8 @@
 /** One call of an OpenStack API: JSON there and back, with a time limit and a largest answer. What is no success is a NeutronError. */
 import type { IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod';
-import { exchange } from '#shared/runtime/exchange.ts';
-import { jsonIn } from '#shared/runtime/json.ts';
+import { exchange } from '#shared/http/exchange.ts';
+import { jsonIn } from '#shared/util/json.ts';
 import { NeutronError } from './errors.ts';
 
 export type Call = {

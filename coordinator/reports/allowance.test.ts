@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sentReport, target, word } from '../testing/facts.ts';
+import { sentReport, cnfPod, word } from '../testing/facts.ts';
 import { Allowance, MOST_OF_A_NAMESPACE, MOST_OF_A_POD, MOST_UNKNOWN } from './allowance.ts';
 
 const rules = new Map([
@@ -11,8 +11,8 @@ beforeEach(() => {
   allowance = new Allowance((uid) => rules.get(uid.split('-')[0] ?? ''));
 });
 
-const pod = target('cnf-1-a');
-const young = target('cnf-1-y', { agent: { state: 'never-started', scheduled: true } });
+const pod = cnfPod('cnf-1-a');
+const young = cnfPod('cnf-1-y', { agent: { state: 'never-started', scheduled: true } });
 /** Of a thousand characters each, more or less. */
 const words = (uid: string, count: number) =>
   Array.from({ length: count }, (_, index) =>
@@ -65,7 +65,7 @@ describe('what is kept of a report', () => {
   });
 
   it('is bounded for each namespace, until its pods are gone', () => {
-    const pods = Array.from({ length: 10 }, (_, index) => target(`pod-${index}`));
+    const pods = Array.from({ length: 10 }, (_, index) => cnfPod(`pod-${index}`));
     const fill = (of: typeof pod): string =>
       codeOf(() => {
         for (let page = 0; page < 6; page += 1)
@@ -80,6 +80,6 @@ describe('what is kept of a report', () => {
       'taken',
     );
     for (const { uid } of pods) allowance.forget(uid);
-    expect(fill(target('last'))).toBe('taken');
+    expect(fill(cnfPod('last'))).toBe('taken');
   });
 });

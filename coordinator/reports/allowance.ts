@@ -3,7 +3,7 @@
  * limited amount for each pod and namespace. Of unknown rules little is kept, since the agent's watch can be ahead of ours.
  */
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 import { Refusal } from './refusal.ts';
 
 /** In characters. The state of a rule usually has 200; 10,000 rules that failed with long messages have 5 million. */
@@ -39,7 +39,7 @@ export class Allowance {
   /**
    * The part of a page to keep; `keep` counts it, once the page is known not to be late. @throws Refusal when it is too much
    */
-  take({ uid, namespace, agent }: Target, page: Report): { report: Report; keep: () => void } {
+  take({ uid, namespace, agent }: CnfPod, page: Report): { report: Report; keep: () => void } {
     if (page.repeats !== undefined) return { report: page, keep: () => undefined };
     const report = `${page.bootId} ${page.sequence}`;
     const before = this.#pods.get(uid);

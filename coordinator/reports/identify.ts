@@ -7,17 +7,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { isNotFound } from '#shared/kube/errors.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
-import type { Pods } from '../sources/cnf-pods.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPods } from '../sources/cnf-pods.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 import { Refusal } from './refusal.ts';
 import { claimedBy, type TokenClaims } from './token-claims.ts';
 import type { TokenReviewer } from './token-reviewer.ts';
 
-export type Reporter = { target: Target; purpose: string };
+export type Reporter = { pod: CnfPod; purpose: string };
 
 export type IdentifyDeps = {
   reviewer: TokenReviewer;
-  pods: Pick<Pods, 'byName' | 'lookAt'>;
+  pods: Pick<CnfPods, 'byName' | 'lookAt'>;
   /** Of pods that the watch has not shown: anybody can make us ask. */
   looks: Pick<Rate, 'take'>;
 };
@@ -37,24 +37,24 @@ export const identify = async (
   const claimed = claimedBy(token);
   if (claimed.namespace !== path.namespace) throw new Refusal('other-namespace');
   if (claimed.pod !== path.pod) throw new Refusal('other-pod');
-  const target = await livePod(deps, claimed, request);
+  const pod = await livePod(deps, claimed, request);
   const proven = await reviewer.review(token, claimed.podUid);
   if (!isDeepStrictEqual(proven, claimed)) throw new Refusal('bad-token');
-  const { serves } = target;
+  const { serves } = pod;
   if (serves === undefined) throw new Refusal('no-agent');
-  if (!nobodyRuns(target)) return { target, purpose: serves };
+  if (!nobodyRuns(pod)) return { pod, purpose: serves };
   // The watch may be behind. A pod that was authenticated uses up only the lookups of its namespace.
   if (!deps.looks.take(proven.namespace)) throw new Refusal('unavailable');
   const present = await presentPod(deps.pods, proven, request);
   if (nobodyRuns(present)) throw new Refusal('not-started');
-  return { target: present, purpose: serves };
+  return { pod: present, purpose: serves };
 };
 
 const livePod = async (
   { pods, looks }: Pick<IdentifyDeps, 'pods' | 'looks'>,
   claims: TokenClaims,
   request: Pick<Request, 'signal'>,
-): Promise<Target> => {
+): Promise<CnfPod> => {
   const known = pods.byName(claims.namespace, claims.pod);
   if (known?.uid === claims.podUid) return known;
   // A pod can report before the watch shows it.
@@ -63,7 +63,7 @@ const livePod = async (
 };
 
 /** The kubelet reports a start some seconds late, but never runs what no scheduler has given it. */
-const nobodyRuns = ({ agent }: Target): boolean =>
+const nobodyRuns = ({ agent }: CnfPod): boolean =>
   agent.state === 'never-started' && !agent.scheduled;
 
 /** From the API server. */
@@ -71,7 +71,7 @@ const presentPod = async (
   pods: IdentifyDeps['pods'],
   { namespace, pod, podUid }: TokenClaims,
   request: Pick<Request, 'signal'>,
-): Promise<Target> => {
+): Promise<CnfPod> => {
   try {
     // Made only here: a signal and a timer for each report cost as much as to parse it.
     const target = await withDeadline(

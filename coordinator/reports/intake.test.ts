@@ -6,20 +6,20 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Allowance } from './allowance.ts';
 import { Reports } from './reports.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import { sentReport as report, target, tokenSaying, word } from '../testing/facts.ts';
+import { sentReport as report, cnfPod, tokenSaying, word } from '../testing/facts.ts';
 import { createIntake, MAX_REPORT_BYTES, type IntakeDeps } from './intake.ts';
 import { Refusal } from './refusal.ts';
 
-const pod = target('cnf-1-a');
+const pod = cnfPod('cnf-1-a');
 const GOOD = tokenSaying(pod);
 /** Node takes no stream as a body without it. */
 const STREAMS = { duplex: 'half' } as const;
 const path = '/v1/namespaces/edge/pods/cnf-1-a/report';
 
-let known: Target | undefined;
-let live: () => Promise<Target>;
+let known: CnfPod | undefined;
+let live: () => Promise<CnfPod>;
 let looks: number;
 let mayLook: boolean;
 let proven: string;

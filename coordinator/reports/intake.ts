@@ -17,14 +17,14 @@ import {
   type UnreadOthers,
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { bodyLimit } from '#shared/runtime/body-limit.ts';
-import { createGate } from '#shared/runtime/gate.ts';
+import { bodyLimit } from '#shared/http/body-limit.ts';
+import { createGate } from '#shared/http/gate.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
 import type { Allowance } from './allowance.ts';
 import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
 import { KeptConnections } from './kept-connections.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
@@ -41,17 +41,17 @@ export type IntakeDeps = IdentifyDeps & {
   wasApiServerAway: () => boolean;
   /** Whether the pods are known, so that a spoofed report can be recognized. */
   isReady: () => boolean;
-  onReport: (target: Target, acceptance: Acceptance) => void;
+  onReport: (pod: CnfPod, acceptance: Acceptance) => void;
   /** New information about an OpenWRT was reported. */
-  onInformation: (target: Target) => void;
+  onInformation: (pod: CnfPod) => void;
   /** Files of its OpenWRT have lost their comments. Can be reported again. */
-  onCommentsLost: (target: Target, packages: readonly string[]) => void;
+  onCommentsLost: (pod: CnfPod, packages: readonly string[]) => void;
   /** The agent cannot write its state folder, and why. */
-  onStateFolder: (target: Target, cause: string) => void;
+  onStateFolder: (pod: CnfPod, cause: string) => void;
   /** The agent cannot compare sections of others with the kernel. */
-  onUnreadOthers: (target: Target, unread: readonly UnreadOthers[]) => void;
+  onUnreadOthers: (pod: CnfPod, unread: readonly UnreadOthers[]) => void;
   /** An agent has said when changes have come to OpenWRT. Undefined: none is to. */
-  onTimes: ((target: Target, report: Report) => void) | undefined;
+  onTimes: ((pod: CnfPod, report: Report) => void) | undefined;
   onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
   /** Reports and pages of a pod. */
   rate: Pick<Rate, 'take'>;
@@ -90,7 +90,7 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
       const { namespace, pod } = context.req.param();
       const authorization = context.req.header('authorization');
       const reporter = await identify(deps, authorization, { namespace, pod }, context.req.raw);
-      if (!deps.rate.take(reporter.target.uid)) throw new Refusal('too-often');
+      if (!deps.rate.take(reporter.pod.uid)) throw new Refusal('too-often');
       context.set('reporter', reporter);
       const length = Number(context.req.header('content-length') ?? MAX_REPORT_BYTES);
       const leave = await bodies.enter(Math.min(length, MAX_REPORT_BYTES), namespace);
@@ -104,32 +104,32 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
       },
     }),
     async (context) => {
-      const { target, purpose } = context.get('reporter');
+      const { pod, purpose } = context.get('reporter');
       const whole = parse(await context.req.text());
       if (whole.purpose !== purpose) throw new Refusal('other-purpose');
-      const { report, keep } = deps.allowance.take(target, whole);
+      const { report, keep } = deps.allowance.take(pod, whole);
       const { clock, epoch, reports } = deps;
       const at = { monotonic: clock.monotonic(), wall: clock.now() };
-      const acceptance = reports.accept(target.uid, report, at);
+      const acceptance = reports.accept(pod.uid, report, at);
       if (acceptance.outcome === 'old-boot') throw new Refusal('old-boot');
       if (acceptance.outcome !== 'stale') keep();
       deps.onResult(acceptance.outcome);
-      deps.onReport(target, acceptance);
-      const wantsFull = isWantedInFull(deps.allowance, { target, report, acceptance });
+      deps.onReport(pod, acceptance);
+      const wantsFull = isWantedInFull(deps.allowance, { pod, report, acceptance });
       if (report.information && !wantsFull && acceptance.outcome !== 'stale') {
-        reports.inform(target.uid, report.information, at);
-        deps.onInformation(target);
+        reports.inform(pod.uid, report.information, at);
+        deps.onInformation(pod);
       }
       if (deps.term() === undefined) sendOn(context.req.header(OTHERS_HEADER), acceptance);
-      else if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
-      tellAsides(deps, target, { report, acceptance });
+      else if (report.commentsLost && !wantsFull) deps.onCommentsLost(pod, report.commentsLost);
+      tellAsides(deps, pod, { report, acceptance });
       const answer: ReportAnswer = {
         epoch,
         version: REPORT_VERSION,
-        ...leadersPart(deps, target),
+        ...leadersPart(deps, pod),
         ...(wantsFull && { wantsFull }),
       };
-      if (!kept.keep(target.uid, socketOf(context), answer.fleet !== undefined))
+      if (!kept.keep(pod.uid, socketOf(context), answer.fleet !== undefined))
         context.header('Connection', 'close');
       return context.json(answer);
     },
@@ -169,10 +169,10 @@ const socketOf = ({ env }: Pick<Context<Env>, 'env'>): Socket | undefined => env
 
 const isWantedInFull = (
   allowance: Allowance,
-  { target, report, acceptance }: { target: Target; report: Report; acceptance: Acceptance },
+  { pod, report, acceptance }: { pod: CnfPod; report: Report; acceptance: Acceptance },
 ): boolean =>
   acceptance.outcome === 'unknown-base' ||
-  (report.repeats !== undefined && allowance.isIncomplete(target.uid));
+  (report.repeats !== undefined && allowance.isIncomplete(pod.uid));
 
 /**
  * An agent that reports to nobody else is to go on looking for the coordinator that leads. This one knows all of its report then, for the case
@@ -186,7 +186,7 @@ const sendOn = (others: string | undefined, { outcome }: Acceptance): void => {
 /** What is taken once must be taken by the one that writes Events. */
 const leadersPart = (
   { term, orderFor, onTimes }: Pick<IntakeDeps, 'term' | 'orderFor' | 'onTimes'>,
-  { uid }: Target,
+  { uid }: CnfPod,
 ): Partial<ReportAnswer> => {
   const leaseTransitions = term();
   if (leaseTransitions === undefined) return {};
@@ -204,13 +204,13 @@ const tellAsides = (
     onUnreadOthers,
     onTimes,
   }: Pick<IntakeDeps, 'onStateFolder' | 'onUnreadOthers' | 'onTimes'>,
-  target: Target,
+  pod: CnfPod,
   { report, acceptance }: { report: Report; acceptance: Acceptance },
 ): void => {
   if (acceptance.outcome === 'stale') return;
-  if (report.stateFolder) onStateFolder(target, report.stateFolder);
-  if (report.unreadOthers) onUnreadOthers(target, report.unreadOthers);
-  if (report.times) onTimes?.(target, report);
+  if (report.stateFolder) onStateFolder(pod, report.stateFolder);
+  if (report.unreadOthers) onUnreadOthers(pod, report.unreadOthers);
+  if (report.times) onTimes?.(pod, report);
 };
 
 const versionedSchema = z.looseObject({ version: z.int() });

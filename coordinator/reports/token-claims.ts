@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
-import { claimsIn } from '#shared/runtime/json.ts';
+import { claimsIn } from '#shared/util/json.ts';
 import { Refusal } from './refusal.ts';
 
 /** The pod that a token is bound to. Whether it still lives is another question. */

@@ -9,8 +9,8 @@ import { resourceV1 } from '#shared/kube/objects.ts';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
-import { Recent } from '#shared/runtime/recent.ts';
-import { claimsIn } from '#shared/runtime/json.ts';
+import { Recent } from '#shared/util/recent.ts';
+import { claimsIn } from '#shared/util/json.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
 import type { TokenClaims } from './token-claims.ts';
 

@@ -12,7 +12,7 @@ import {
   report,
   rule,
   startOfRun,
-  target,
+  cnfPod,
   word,
   type PodFacts,
 } from '../testing/facts.ts';
@@ -24,9 +24,9 @@ const deleted = rule({ deletedAt: NOW - STARTED_UNSEEN_MS });
 
 const decideFor = (pods: readonly Partial<PodFacts>[], subject = deleted): Decision => {
   const facts = factsOf(
-    pods.map((pod) => ({ target: target('a'), report: undefined, awaited: false, ...pod })),
+    pods.map((pod) => ({ pod: cnfPod('a'), report: undefined, awaited: false, ...pod })),
   );
-  return decide(subject, facts.targets, facts.reports, context({ awaited: facts.awaited }));
+  return decide(subject, facts.pods, facts.reports, context({ awaited: facts.awaited }));
 };
 
 describe('a rule that is being deleted goes', () => {
@@ -34,21 +34,21 @@ describe('a rule that is being deleted goes', () => {
     'when no pod is left': [],
     'when each pod reported it as removed': [
       { report: removed },
-      { target: target('b'), report: removed },
+      { pod: cnfPod('b'), report: removed },
     ],
     'whatever a pod without agent does': [
-      { target: target('b', { agent: { state: 'missing' } }) },
+      { pod: cnfPod('b', { agent: { state: 'missing' } }) },
       { report: removed },
     ],
     'whatever a finished pod reported': [
-      { target: target('b', { finished: true }), report: report([word()]) },
+      { pod: cnfPod('b', { finished: true }), report: report([word()]) },
     ],
     'whatever a pod without an owner says, beside those of the CNF': [
-      { target: target('bare', { owned: false }), report: report([word()]) },
+      { pod: cnfPod('bare', { owned: false }), report: report([word()]) },
       { report: removed },
     ],
     'when a pod is stuck before its agent ever started': [
-      { target: target('b', { ready: false, agent: { state: 'never-started', scheduled: true } }) },
+      { pod: cnfPod('b', { ready: false, agent: { state: 'never-started', scheduled: true } }) },
     ],
     'when the agent reported so and is silent now': [
       {
@@ -60,7 +60,7 @@ describe('a rule that is being deleted goes', () => {
     ],
     'when the agent that runs since the last restart reported so': [
       {
-        target: target('b', { agent: { state: 'started', startedAt: startOfRun(3) } }),
+        pod: cnfPod('b', { agent: { state: 'started', startedAt: startOfRun(3) } }),
         report: { ...removed, clock: clockOfRun(3) },
       },
     ],
@@ -72,7 +72,7 @@ describe('a rule that is being deleted goes', () => {
 
 it('what a pod that has confirmed says besides is a remark', () => {
   const left = report([word({ state: 'Removed', reason: 'Removed', message: 'left up' })]);
-  const pods = [{ report: left }, { target: target('b'), report: removed }];
+  const pods = [{ report: left }, { pod: cnfPod('b'), report: removed }];
   expect(decideFor(pods).remarks).toEqual([{ pod: 'a', message: 'left up' }]);
 });
 
@@ -111,12 +111,12 @@ describe('a rule that is being deleted stays', () => {
       says: 'the agent has not reported yet',
     },
     'while a terminating pod has not confirmed': {
-      pod: { target: target('a', { terminating: true }), report: report([word()]) },
+      pod: { pod: cnfPod('a', { terminating: true }), report: report([word()]) },
       reason: 'NotConfirmed',
     },
     'while the agent that runs now has not reported': {
       pod: {
-        target: target('a', { agent: { state: 'started', startedAt: startOfRun(1) } }),
+        pod: cnfPod('a', { agent: { state: 'started', startedAt: startOfRun(1) } }),
         report: { ...removed, clock: clockOfRun(0) },
       },
       reason: 'AgentRestarted',
@@ -137,14 +137,14 @@ describe('a rule that is being deleted stays', () => {
     },
     'while a pod reports though its container never seems to have started': {
       pod: {
-        target: target('a', { agent: { state: 'never-started', scheduled: true } }),
+        pod: cnfPod('a', { agent: { state: 'never-started', scheduled: true } }),
         report: report([word()]),
       },
       reason: 'NotConfirmed',
     },
   };
   it.each(Object.entries(cases))('%s', (_name, { pod, reason, says }) => {
-    const decision = decideFor([pod, { target: target('z'), report: removed }]);
+    const decision = decideFor([pod, { pod: cnfPod('z'), report: removed }]);
     expect(decision).toMatchObject({
       remove: false,
       candidates: 2,
@@ -154,7 +154,7 @@ describe('a rule that is being deleted stays', () => {
 
   it('for some seconds, while a kubelet may have started an agent without having reported it', () => {
     const starting = {
-      target: target('a', { agent: { state: 'never-started', scheduled: true } }),
+      pod: cnfPod('a', { agent: { state: 'never-started', scheduled: true } }),
     };
     const justDeleted = rule({ deletedAt: NOW - 4_000 });
     expect(decideFor([starting], justDeleted)).toMatchObject({
@@ -162,14 +162,14 @@ describe('a rule that is being deleted stays', () => {
       recheckInMs: STARTED_UNSEEN_MS - 4_000,
     });
     const unscheduled = {
-      target: target('a', { agent: { state: 'never-started', scheduled: false } }),
+      pod: cnfPod('a', { agent: { state: 'never-started', scheduled: false } }),
     };
     expect(decideFor([unscheduled], justDeleted)).toMatchObject({ remove: true });
   });
 
   it('however long ago, while a coordinator that has just begun to lead may not have received a report of its agent', () => {
     const agent = { state: 'never-started', scheduled: true } as const;
-    const starting = { target: target('a', { ready: false, agent }), awaited: true };
+    const starting = { pod: cnfPod('a', { ready: false, agent }), awaited: true };
     expect(decideFor([starting])).toMatchObject({
       remove: false,
       blockers: [{ pod: 'a', reason: 'AgentStarting' }],
@@ -179,16 +179,16 @@ describe('a rule that is being deleted stays', () => {
 });
 
 it('the pods that block are named in the order of their names', () => {
-  const { blockers } = decideFor(['c', 'a', 'b'].map((name) => ({ target: target(name) })));
+  const { blockers } = decideFor(['c', 'a', 'b'].map((name) => ({ pod: cnfPod(name) })));
   expect(blockers.map(({ pod }) => pod)).toEqual(['a', 'b', 'c']);
 });
 
 describe('time alone may change the decision', () => {
   const starting = {
-    target: target('a', { agent: { state: 'never-started', scheduled: true } }),
+    pod: cnfPod('a', { agent: { state: 'never-started', scheduled: true } }),
     report: report([word()]),
   };
-  const started = { target: target('b'), report: report([word()]) };
+  const started = { pod: cnfPod('b'), report: report([word()]) };
   it.each<[string, Partial<PodFacts>[], number, number | undefined]>([
     [
       'once kubelets must have reported the agents',
@@ -217,14 +217,14 @@ it.each([[[]], [[{ report: removed }]]])(
 describe('whatever is known', () => {
   const check = (property: (pods: PodFacts[]) => void): void =>
     fc.assert(fc.property(podFacts, property), { numRuns: caseCount(2_000) });
-  const confirmed = ({ target: pod, report: said }: PodFacts): boolean =>
+  const confirmed = ({ pod, report: said }: PodFacts): boolean =>
     said?.rules.get(deleted.uid)?.state === 'Removed' &&
     said.rules.get(deleted.uid)?.revision === deleted.revision &&
     !isOfEarlierRun(said, pod.agent);
-  const hasNeverStarted = ({ target: { agent }, report: said, awaited }: PodFacts): boolean =>
+  const hasNeverStarted = ({ pod: { agent }, report: said, awaited }: PodFacts): boolean =>
     agent.state === 'never-started' && !said && !(agent.scheduled && awaited);
   const harmless = (facts: PodFacts): boolean =>
-    facts.target.finished || facts.target.agent.state === 'missing' || hasNeverStarted(facts);
+    facts.pod.finished || facts.pod.agent.state === 'missing' || hasNeverStarted(facts);
 
   it('the rule goes exactly when every pod that may have it has confirmed by its current boot', () => {
     check((pods) => {
@@ -248,7 +248,7 @@ describe('whatever is known', () => {
         index === 0 ? { ...pod, report: { ...removed, clock: clockOfRun(9) } } : pod,
       );
       expect(!before.remove || decideFor(moreReported).remove).toBe(true);
-      const morePods = [...pods, { target: target('zz'), report: undefined, awaited: false }];
+      const morePods = [...pods, { pod: cnfPod('zz'), report: undefined, awaited: false }];
       expect(decideFor(morePods).remove).toBe(false);
     });
   });

@@ -10,7 +10,7 @@ import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from '../sources/rule.ts';
 import { keysLeftOut } from '../sources/key-access.ts';
 import { strangersAmong } from '../sources/ownerless-pods.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 
 export type Blocker = { pod: string; reason: string; message: string } & Force;
 
@@ -35,26 +35,26 @@ export type DecideContext = Pick<RollupContext, 'now' | 'monotonic' | 'silentAft
  */
 export const STARTED_UNSEEN_MS = 20_000;
 
-/** `targets`: every pod that may hold the rule, terminating ones too. Reports are by pod uid. */
+/** `pods`: every pod that may hold the rule, terminating ones too. Reports are by pod uid. */
 export const decide = (
   rule: Rule,
-  targets: readonly Target[],
+  pods: readonly CnfPod[],
   reports: ReadonlyMap<string, PodReport>,
   context: DecideContext,
 ): Decision => {
   if (rule.deletedAt === undefined)
     return { remove: false, blockers: [], remarks: [], candidates: 0, recheckInMs: undefined };
   const settlesInMs = rule.deletedAt + STARTED_UNSEEN_MS - context.now;
-  const isUnsettled = ({ uid }: Target): boolean => settlesInMs > 0 || context.awaited.has(uid);
-  const strangers = strangersAmong(targets);
-  const candidates = targets
-    .filter((target) => !strangers.has(target))
-    .filter((target) => canHold(target, reports.get(target.uid), isUnsettled(target)))
+  const isUnsettled = ({ uid }: CnfPod): boolean => settlesInMs > 0 || context.awaited.has(uid);
+  const strangers = strangersAmong(pods);
+  const candidates = pods
+    .filter((pod) => !strangers.has(pod))
+    .filter((pod) => canHold(pod, reports.get(pod.uid), isUnsettled(pod)))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const blockers = candidates
-    .map((target) => blockerOf(rule, target, reports.get(target.uid), context))
+    .map((pod) => blockerOf(rule, pod, reports.get(pod.uid), context))
     .filter((blocker) => blocker !== undefined);
-  const unsettled = candidates.some((target) => target.agent.state === 'never-started');
+  const unsettled = candidates.some((pod) => pod.agent.state === 'never-started');
   return {
     remove: blockers.length === 0,
     blockers,
@@ -76,7 +76,7 @@ export const confirms = (
 ): boolean => word?.state === 'Removed' && word.revision === revision;
 
 const canHold = (
-  { finished, agent }: Target,
+  { finished, agent }: CnfPod,
   report: PodReport | undefined,
   isUnsettled: boolean,
 ): boolean => {
@@ -87,18 +87,18 @@ const canHold = (
 
 const blockerOf = (
   rule: Rule,
-  target: Target,
+  pod: CnfPod,
   report: PodReport | undefined,
   context: DecideContext,
 ): Blocker | undefined => {
   const because = (reason: string, message: string = sentenceOf(reason)): Blocker => ({
-    pod: target.name,
+    pod: pod.name,
     reason,
     message,
-    ...forceOf(rule, target, report, context),
+    ...forceOf(rule, pod, report, context),
   });
   if (!report) return because('AgentStarting');
-  if (isOfEarlierRun(report, target.agent)) return because('AgentRestarted');
+  if (isOfEarlierRun(report, pod.agent)) return because('AgentRestarted');
   const word = report.rules.get(rule.uid);
   if (confirms(word, rule)) return undefined;
   if (isSilent(report, context)) return because('AgentSilent', silence(report));
@@ -106,7 +106,7 @@ const blockerOf = (
     return report.unwatchedKinds.includes(rule.kind)
       ? because(
           'NotWatching',
-          target.withoutKinds.includes(rule.kind)
+          pod.withoutKinds.includes(rule.kind)
             ? keysLeftOut(rule.kind)
             : `the agent cannot watch ${rule.kind}, so it does not know of the deletion`,
         )

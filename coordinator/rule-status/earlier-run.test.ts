@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { Reports } from '../reports/reports.ts';
-import { NOW, context, rule, sentReport, target, word } from '../testing/facts.ts';
+import { NOW, context, rule, sentReport, cnfPod, word } from '../testing/facts.ts';
 import { decide } from './deletion.ts';
 import { isOfEarlierRun } from './earlier-run.ts';
 
@@ -147,7 +147,7 @@ it('in any order and however late the kubelet posts: no run confirms for a later
           else reported = run;
         }
         const seconds = posted < 0 ? undefined : Math.floor(runs[posted]!.stamp / 1_000) * 1_000;
-        const pod = target('a', { agent: { state: 'started', startedAt: seconds } });
+        const pod = cnfPod('a', { agent: { state: 'started', startedAt: seconds } });
         const report = reports.of('uid-a');
         const known = new Map(report ? [['uid-a', report]] : []);
         isRemovable = decide(

@@ -7,7 +7,7 @@ import {
   context,
   report,
   rule,
-  target,
+  cnfPod,
   word,
 } from '../testing/facts.ts';
 import { forceOf, wordsOfForce } from './in-force.ts';
@@ -64,15 +64,15 @@ it.each(Object.entries(cases))(
   'a pod has in force: %s',
   (_what, { says, ageMs = 0, more, expected }) => {
     const said = report([word(says)], { receivedAt: agoMs(ageMs), ...more });
-    const force = forceOf(rule(), target('a'), said, context());
+    const force = forceOf(rule(), cnfPod('a'), said, context());
     expect([force.inForce, wordsOfForce(force, 2)]).toEqual(expected);
     expect(Object.values(force)).not.toContain(undefined);
   },
 );
 
 it('a pod whose agent never ran has nothing in force, and without a report nobody knows', () => {
-  const of = (agent: ReturnType<typeof target>['agent'], said?: PodReport) =>
-    forceOf(rule(), target('a', { agent }), said, context()).inForce;
+  const of = (agent: ReturnType<typeof cnfPod>['agent'], said?: PodReport) =>
+    forceOf(rule(), cnfPod('a', { agent }), said, context()).inForce;
   expect(of({ state: 'missing' })).toBe('NotInForce');
   expect(of({ state: 'missing' }, report([word()]))).toBe('NotInForce');
   expect(of({ state: 'never-started', scheduled: true })).toBe('NotInForce');

@@ -9,7 +9,7 @@ import {
   report,
   rule,
   SILENT_AFTER,
-  target,
+  cnfPod,
   UPTIME,
   word,
 } from '../testing/facts.ts';
@@ -17,7 +17,7 @@ import { anyRule } from '../testing/rules.ts';
 import { podSync } from './pod-sync.ts';
 import { rollup } from './rollup.ts';
 
-const a = target('a');
+const a = cnfPod('a');
 const zone = { kind: 'FirewallZone', name: 'lan', uid: 'rule-2' };
 const both = [rule(), rule(zone)];
 const applied = [word(), word(zone)];
@@ -47,7 +47,7 @@ describe('a pod with two rules', () => {
     ],
     ['and not ready', report(applied), { ready: false }, ['PodNotReady', 'PodNotReady']],
   ] as const)('%s', (_what, said, changes, reasons) => {
-    const { inSync, problems } = podSync(both, target('a', changes), said, context());
+    const { inSync, problems } = podSync(both, cnfPod('a', changes), said, context());
     expect(problems.map(({ reason }) => reason)).toEqual(reasons);
     expect(inSync).toBe(reasons.length === 0);
   });
@@ -71,13 +71,13 @@ describe('whatever is known', () => {
     fc.assert(
       fc.property(anyRule, podFacts, (subject, pods) => {
         fc.pre(subject.deletedAt === undefined && subject.purpose !== undefined);
-        const { targets, reports, awaited } = factsOf(pods);
+        const { pods: all, reports, awaited } = factsOf(pods);
         const now = context({ awaited });
-        const live = targets.filter(({ finished, terminating }) => !finished && !terminating);
+        const live = all.filter(({ finished, terminating }) => !finished && !terminating);
         const onEach = live.every(
           (pod) => podSync([subject], pod, reports.get(pod.uid), now).inSync,
         );
-        expect(rollup(subject, targets, reports, now).inSync).toBe(live.length > 0 && onEach);
+        expect(rollup(subject, all, reports, now).inSync).toBe(live.length > 0 && onEach);
       }),
       { numRuns },
     );
@@ -86,8 +86,8 @@ describe('whatever is known', () => {
   it('a pod is in sync with several rules exactly when it is with each', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 3 }), podFacts, (rules, pods) => {
-        const { targets, reports, awaited } = factsOf(pods);
-        for (const pod of targets) {
+        const { pods: all, reports, awaited } = factsOf(pods);
+        for (const pod of all) {
           const syncOf = (asked: typeof rules) =>
             podSync(asked, pod, reports.get(pod.uid), context({ awaited })).inSync;
           expect(syncOf(rules)).toBe(rules.every((one) => syncOf([one])));

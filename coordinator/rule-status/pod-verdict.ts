@@ -6,7 +6,7 @@ import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/
 import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from '../sources/rule.ts';
 import { keysLeftOut } from '../sources/key-access.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 import { forceOf, type Force } from './in-force.ts';
 import { unreadSince } from './unread.ts';
 import { timestamp } from './wording.ts';
@@ -48,15 +48,15 @@ export type RollupContext = {
 
 export const podVerdict = (
   rule: Rule,
-  target: Target,
+  pod: CnfPod,
   report: PodReport | undefined,
   context: RollupContext,
 ): PodVerdict => {
-  const { name: pod } = target;
-  if (isAwaited(target, report, context) && isCurrent(rule) && rule.status?.inSync)
-    return { pod, problem: undefined, hasGeneration: true, since: undefined };
+  const { name } = pod;
+  if (isAwaited(pod, report, context) && isCurrent(rule) && rule.status?.inSync)
+    return { pod: name, problem: undefined, hasGeneration: true, since: undefined };
   const word = report?.rules.get(rule.uid);
-  const facts: Facts = { rule, target, report, word, context };
+  const facts: Facts = { rule, pod, report, word, context };
   const problem = problemOf(facts);
   const hasGeneration =
     (problem === undefined || problem.reason === ('Outdated' satisfies ConditionReason)) &&
@@ -64,13 +64,21 @@ export const podVerdict = (
     word.generation === rule.generation;
   const paused = word?.reason === PAUSED;
   const { since, tunnelsDown } = word ?? {};
-  return { pod, problem, hasGeneration, kernelUnread: unreadIn(word), tunnelsDown, paused, since };
+  return {
+    pod: name,
+    problem,
+    hasGeneration,
+    kernelUnread: unreadIn(word),
+    tunnelsDown,
+    paused,
+    since,
+  };
 };
 
 const problemOf = (facts: Facts): PodVerdict['problem'] => {
-  const { rule, target, report, context } = facts;
+  const { rule, pod, report, context } = facts;
   const found = checks.map((check) => check(facts)).find((each) => each !== undefined);
-  return found && { ...found, ...forceOf(rule, target, report, context) };
+  return found && { ...found, ...forceOf(rule, pod, report, context) };
 };
 
 const NOT_READY = `${sentenceOf('PodNotReady')}; kubectl describe pod says why`;
@@ -85,18 +93,18 @@ export const isCurrent = ({ status, generation }: Rule): boolean =>
 
 /** No problem of the pod is known: this coordinator has only not led for long enough to have received its report. */
 export const isAwaited = (
-  target: Target,
+  pod: CnfPod,
   report: PodReport | undefined,
   context: Pick<RollupContext, 'awaited' | 'monotonic' | 'silentAfterMs'>,
 ): boolean =>
   (!report || isSilent(report, context)) &&
-  target.ready &&
-  target.agent.state !== 'missing' &&
-  context.awaited.has(target.uid);
+  pod.ready &&
+  pod.agent.state !== 'missing' &&
+  context.awaited.has(pod.uid);
 
 type Facts = {
   rule: Rule;
-  target: Target;
+  pod: CnfPod;
   report: PodReport | undefined;
   word: RuleWord | undefined;
   context: RollupContext;
@@ -125,8 +133,8 @@ export const silence = (report: PodReport): string =>
 
 /** What a rule's author can fix comes before what an operator can; what passes by itself comes last. */
 const checks: readonly Check[] = [
-  ({ target }) =>
-    target.agent.state === 'missing'
+  ({ pod }) =>
+    pod.agent.state === 'missing'
       ? because('AgentMissing', `${sentenceOf('AgentMissing')}; re-create it`)
       : undefined,
   ({ rule, word, report, context }) =>
@@ -142,7 +150,7 @@ const checks: readonly Check[] = [
       ? { ...said(word), failed: false }
       : undefined,
   // Why not, which changes from moment to moment, is the same for all rules of the pod: CNFStatus and an Event on the pod say it.
-  ({ target }) => (target.ready ? undefined : because('PodNotReady', NOT_READY)),
+  ({ pod }) => (pod.ready ? undefined : because('PodNotReady', NOT_READY)),
   ({ report }) => (report ? undefined : because('AgentStarting')),
   ({ report, context }) =>
     report && isSilent(report, context) ? because('AgentSilent', silence(report)) : undefined,
@@ -150,11 +158,11 @@ const checks: readonly Check[] = [
     report?.openwrt.reachable === false
       ? because('OpenwrtUnreachable', report.openwrt.message || sentenceOf('OpenwrtUnreachable'))
       : undefined,
-  ({ rule, target, word, report }) =>
+  ({ rule, pod, word, report }) =>
     (!word || isOutdated(rule, word)) && report?.unwatchedKinds.includes(rule.kind)
       ? because(
           'NotWatching',
-          target.withoutKinds.includes(rule.kind)
+          pod.withoutKinds.includes(rule.kind)
             ? keysLeftOut(rule.kind)
             : `the agent cannot watch ${rule.kind} and keeps the rules that it knows`,
         )
@@ -163,8 +171,8 @@ const checks: readonly Check[] = [
   ({ rule, word }) =>
     word && isOutdated(rule, word) ? because('Outdated', outdated(rule, word)) : undefined,
   ({ word }) => (word && word.state !== 'Applied' ? { ...said(word), failed: false } : undefined),
-  ({ target, report }) => {
-    const unread = report && unreadSince(report, target);
+  ({ pod, report }) => {
+    const unread = report && unreadSince(report, pod);
     return unread === undefined ? undefined : because('OpenwrtUnread', unread);
   },
   // What is true stays for the moment; nothing becomes true by what may not hold any more.

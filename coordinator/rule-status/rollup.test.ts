@@ -17,7 +17,7 @@ import {
   reportsOf,
   rule,
   startOfRun,
-  target,
+  cnfPod,
   word,
   type PodFacts,
 } from '../testing/facts.ts';
@@ -25,8 +25,8 @@ import { anyRule } from '../testing/rules.ts';
 import { keysLeftOut } from '../sources/key-access.ts';
 import { rollup } from './rollup.ts';
 
-const a = target('a');
-const b = target('b');
+const a = cnfPod('a');
+const b = cnfPod('b');
 const applied = report([word()]);
 
 const readyOf = (status: RuleStatus) =>
@@ -37,19 +37,17 @@ const roll = (
   changes: Partial<Rule> = {},
   time: { now?: number; monotonic?: number } = {},
 ): RuleStatus => {
-  const facts = factsOf(
-    pods.map((pod) => ({ target: a, report: undefined, awaited: false, ...pod })),
-  );
+  const facts = factsOf(pods.map((pod) => ({ pod: a, report: undefined, awaited: false, ...pod })));
   return rollup(
     rule(changes),
-    facts.targets,
+    facts.pods,
     facts.reports,
     context({ awaited: facts.awaited, ...time }),
   );
 };
 
 /** In sync on a and b, as a former coordinator wrote it. */
-const inSyncStatus = roll([{ report: applied }, { target: b, report: applied }]);
+const inSyncStatus = roll([{ report: applied }, { pod: b, report: applied }]);
 
 describe('a rule that all live pods have', () => {
   it('is in sync, in the fields of the seed, of ICN and of Kubernetes', () => {
@@ -76,7 +74,7 @@ describe('a rule that all live pods have', () => {
 
   it('is in sync by files where agents cannot look into the kernel, and a condition says on which', () => {
     const byFiles = report([word({ reason: 'AppliedInFiles', message: 'the login may not' })]);
-    const status = roll([{ report: applied }, { target: b, report: byFiles }]);
+    const status = roll([{ report: applied }, { pod: b, report: byFiles }]);
     expect(status.inSync).toBe(true);
     expect(status.conditions?.slice(1)).toMatchObject([
       {
@@ -92,13 +90,13 @@ describe('a rule that all live pods have', () => {
     const has = report([word({ reason: 'Paused' })]);
     const lacks = report([word({ state: 'Pending', reason: 'Paused', message: 'no table' })]);
     const paused = { type: 'Paused', status: 'True', reason: 'Paused' };
-    const inSync = roll([{ report: applied }, { target: b, report: has }]);
+    const inSync = roll([{ report: applied }, { pod: b, report: has }]);
     expect(inSync.inSync).toBe(true);
     expect(inSync.conditions?.slice(1)).toMatchObject([
       { ...paused, message: `${sentenceOf('Paused')} (1 of 2 pods: b)` },
     ]);
     const notReady = { ...b, ready: false, notReady: 'container sdewan-agent is not ready' };
-    const outOfSync = roll([{ report: applied }, { target: notReady, report: lacks }]);
+    const outOfSync = roll([{ report: applied }, { pod: notReady, report: lacks }]);
     expect(outOfSync).toMatchObject({
       inSync: false,
       outOfSync: [{ pod: 'b', reason: 'Paused', message: 'no table' }],
@@ -118,25 +116,25 @@ describe('a rule that all live pods have', () => {
       inSync,
       ...(conditions ?? []).slice(1),
     ];
-    expect(tunnelOf(roll([{ report: up }, { target: b, report: up }]))).toMatchObject([
+    expect(tunnelOf(roll([{ report: up }, { pod: b, report: up }]))).toMatchObject([
       true,
       { type: 'TunnelUp', status: 'True', reason: 'TunnelUp' },
     ]);
     const no = { type: 'TunnelUp', status: 'False', reason: 'TunnelDown' };
-    const isDown = roll([{ report: up }, { target: b, report: down }]);
+    const isDown = roll([{ report: up }, { pod: b, report: down }]);
     expect(tunnelOf(isDown)).toMatchObject([
       true,
       { ...no, message: 'not up: net (1 of 2 pods: b)' },
     ]);
     const notReady = { ...b, ready: false, notReady: 'container sdewan-agent is not ready' };
-    expect(tunnelOf(roll([{ target: notReady, report: down }]))).toMatchObject([false, no]);
+    expect(tunnelOf(roll([{ pod: notReady, report: down }]))).toMatchObject([false, no]);
     const awaited = roll([{ awaited: true }], { status: isDown });
     expect(tunnelOf(awaited)).toMatchObject([true, no]);
   });
 
   it('was applied when the last pod first reported so', () => {
     const later = report([word({ since: NOW - 2_000 })]);
-    const status = roll([{ report: applied }, { target: b, report: later }]);
+    const status = roll([{ report: applied }, { pod: b, report: later }]);
     expect(status.appliedTime).toBe('2026-01-02T03:04:03Z');
   });
 
@@ -155,25 +153,25 @@ describe('a live pod that', () => {
   const problems: Record<string, Problem> = {
     'is not ready': {
       pod: {
-        target: target('b', { ready: false, notReady: 'container sdewan is not ready' }),
+        pod: cnfPod('b', { ready: false, notReady: 'container sdewan is not ready' }),
         report: applied,
       },
       reason: 'PodNotReady',
       says: 'the pod is not ready; kubectl describe pod says why (in force on 1 of 2 pods: b)',
     },
     'has no agent': {
-      pod: { target: target('b', { agent: { state: 'missing' } }) },
+      pod: { pod: cnfPod('b', { agent: { state: 'missing' } }) },
       reason: 'AgentMissing',
       says: 'the pod was created without the agent, so no rules are applied to it; re-create it (not in force on 1 of 2 pods: b)',
     },
     'has not reported': {
-      pod: { target: b },
+      pod: { pod: b },
       reason: 'AgentStarting',
       says: 'the agent has not reported yet (may be in force on 1 of 2 pods: b)',
     },
     'is silent': {
       pod: {
-        target: b,
+        pod: b,
         report: report([word()], {
           receivedAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
         }),
@@ -183,7 +181,7 @@ describe('a live pod that', () => {
     },
     'does not reach its OpenWRT': {
       pod: {
-        target: b,
+        pod: b,
         report: report([word()], {
           openwrt: {
             reachable: false,
@@ -198,7 +196,7 @@ describe('a live pod that', () => {
     },
     'does not reach its OpenWRT, and knows no reason': {
       pod: {
-        target: b,
+        pod: b,
         report: report([word()], {
           openwrt: { reachable: false, driver: 'ubus', message: '', driftRepairs: 0 },
         }),
@@ -208,7 +206,7 @@ describe('a live pod that', () => {
     },
     'reported before one of its containers restarted': {
       pod: {
-        target: target('b', { othersStartedAt: NOW - 500 }),
+        pod: cnfPod('b', { othersStartedAt: NOW - 500 }),
         report: report([word()], {
           clock: { ...clockOfRun(0), verified: { since: NOW - 90_000, last: NOW - 900 } },
         }),
@@ -218,25 +216,25 @@ describe('a live pod that', () => {
     },
     'refused an earlier version': {
       pod: {
-        target: b,
+        pod: b,
         report: report([word({ state: 'Failed', generation: 1, revision: 'r1' })]),
       },
       reason: 'Outdated',
       says: 'the agent has reported of generation 1 only (not in force on 1 of 2 pods: b)',
     },
     'has an earlier generation': {
-      pod: { target: b, report: report([word({ generation: 1, revision: 'r1' })]) },
+      pod: { pod: b, report: report([word({ generation: 1, revision: 'r1' })]) },
       reason: 'Outdated',
       says: 'the pod still has generation 1 (generation 1 in force on 1 of 2 pods: b)',
     },
     'has another CR of that name': {
-      pod: { target: b, report: report([word({ uid: 'rule-0' })]) },
+      pod: { pod: b, report: report([word({ uid: 'rule-0' })]) },
       reason: 'Applying',
       says: 'the agent has not received the rule yet (not in force on 1 of 2 pods: b)',
     },
     'cannot watch the kind': {
       pod: {
-        target: b,
+        pod: b,
         report: report([word({ generation: 1, revision: 'r1' })], {
           unwatchedKinds: ['FirewallRule'],
         }),
@@ -246,7 +244,7 @@ describe('a live pod that', () => {
     },
     'is configured to leave out the kind': {
       pod: {
-        target: target('b', { withoutKinds: ['FirewallRule'] }),
+        pod: cnfPod('b', { withoutKinds: ['FirewallRule'] }),
         report: report([], { unwatchedKinds: ['FirewallRule'] }),
       },
       reason: 'NotWatching',
@@ -254,7 +252,7 @@ describe('a live pod that', () => {
     },
     'waits for something': {
       pod: {
-        target: b,
+        pod: b,
         report: report([
           word({
             state: 'Pending',
@@ -268,13 +266,13 @@ describe('a live pod that', () => {
       says: 'no zone lan1 (generation 1 in force on 1 of 2 pods: b)',
     },
     'is putting it right, and says nothing of it': {
-      pod: { target: b, report: report([word({ state: 'Pending', reason: 'Applying' })]) },
+      pod: { pod: b, report: report([word({ state: 'Pending', reason: 'Applying' })]) },
       reason: 'Applying',
       says: `${sentenceOf('Applying')} (not in force on 1 of 2 pods: b)`,
     },
     'is not ready, and reported before its agent restarted': {
       pod: {
-        target: target('b', {
+        pod: cnfPod('b', {
           ready: false,
           notReady: 'not ready',
           agent: { state: 'started', startedAt: startOfRun(1) },
@@ -286,7 +284,7 @@ describe('a live pod that', () => {
     },
     'refuses the rule': {
       pod: {
-        target: target('b', { ready: false, notReady: 'not ready' }),
+        pod: cnfPod('b', { ready: false, notReady: 'not ready' }),
         report: report([word({ state: 'Failed', reason: 'NameTaken', message: 'name is taken' })]),
       },
       reason: 'NameTaken',
@@ -328,9 +326,9 @@ describe('a live pod that', () => {
   });
 
   it('has a problem that somebody can fix gives the reason', () => {
-    const unready = { target: target('a', { ready: false, notReady: 'starts' }), report: applied };
+    const unready = { pod: cnfPod('a', { ready: false, notReady: 'starts' }), report: applied };
     const noZone = word({ state: 'Pending', reason: 'WaitingForReference', message: 'no zone' });
-    const status = roll([unready, { target: b, report: report([noZone]) }]);
+    const status = roll([unready, { pod: b, report: report([noZone]) }]);
     expect(readyOf(status)).toMatchObject({ reason: 'WaitingForReference' });
   });
 
@@ -343,7 +341,7 @@ describe('a live pod that', () => {
 
   it('that somebody must fix comes before one that only has to start', () => {
     const failed = report([word({ state: 'Failed', reason: 'NameTaken', message: 'taken' })]);
-    const status = roll([{}, { target: b, report: failed }]);
+    const status = roll([{}, { pod: b, report: failed }]);
     expect(readyOf(status)).toMatchObject({ reason: 'NameTaken' });
   });
 
@@ -371,17 +369,17 @@ describe('pods that do not count', () => {
     ['terminating', { terminating: true }],
     ['finished', { finished: true, ready: false }],
   ])('a %s one', (_name, changes) => {
-    const gone = { target: target('b', changes), report: undefined };
+    const gone = { pod: cnfPod('b', changes), report: undefined };
     expect(roll([{ report: applied }, gone])).toMatchObject({ inSync: true, pods: { live: 1 } });
   });
 
   it('one without an owner, beside those of the CNF', () => {
-    const bare = target('bare', { owned: false, agent: { state: 'missing' } });
-    expect(roll([{ report: applied }, { target: bare }])).toMatchObject({
+    const bare = cnfPod('bare', { owned: false, agent: { state: 'missing' } });
+    expect(roll([{ report: applied }, { pod: bare }])).toMatchObject({
       inSync: true,
       pods: { summary: '1/1' },
     });
-    expect(roll([{ target: bare }])).toMatchObject({ inSync: false });
+    expect(roll([{ pod: bare }])).toMatchObject({ inSync: false });
   });
 });
 
@@ -419,7 +417,7 @@ it('says Stalled while an agent asks for a change, and no longer', () => {
 
 it('names ten pods, groups those with the same problem, and counts all', () => {
   const pods = Array.from({ length: 25 }, (_, index) => ({
-    target: target(`p${String(index).padStart(2, '0')}`),
+    pod: cnfPod(`p${String(index).padStart(2, '0')}`),
     report: index === 3 ? report([]) : undefined,
   }));
   const status = roll(pods);
@@ -435,11 +433,9 @@ describe('after a start of the coordinator', () => {
 
   it('a rule stays in sync while a pod has time left to report', () => {
     expect(roll(awaiting, { status: inSyncStatus })).toEqual(inSyncStatus);
-    const half = roll([{ report: applied }, { target: b, report: report([]) }]);
+    const half = roll([{ report: applied }, { pod: b, report: report([]) }]);
     expect(roll(awaiting, { status: half })).toEqual(half);
-    expect(roll([{ report: applied }, { target: b, awaited: true }], { status: half })).toEqual(
-      half,
-    );
+    expect(roll([{ report: applied }, { pod: b, awaited: true }], { status: half })).toEqual(half);
   });
 
   it('a report of a time before that is as good as none', () => {
@@ -453,18 +449,18 @@ describe('after a start of the coordinator', () => {
   });
 
   it('a pod that may still have a deleted rule is waited for, and for other rules it is not', () => {
-    const going = { target: target('b', { terminating: true }), awaited: true };
-    const finished = { ...going, target: target('b', { finished: true }) };
+    const going = { pod: cnfPod('b', { terminating: true }), awaited: true };
+    const finished = { ...going, pod: cnfPod('b', { finished: true }) };
     const deletedAt = NOW - 30_000;
     const removing = roll([{ report: report([]) }, { ...going, report: applied }], { deletedAt });
     expect(roll([going], { deletedAt, status: removing })).toEqual(removing);
     expect(roll([finished], { deletedAt, status: removing })).not.toEqual(removing);
-    const half = roll([{ report: applied }, { target: b, report: report([]) }]);
+    const half = roll([{ report: applied }, { pod: b, report: report([]) }]);
     expect(roll([{ report: applied }, going], { status: half }).inSync).toBe(true);
   });
 
   it('a pod without agent is named at once', () => {
-    const missing = { target: target('b', { agent: { state: 'missing' } }), awaited: true };
+    const missing = { pod: cnfPod('b', { agent: { state: 'missing' } }), awaited: true };
     const status = roll([{ report: applied }, missing], { status: inSyncStatus });
     expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: 'AgentMissing' }]);
   });
@@ -475,7 +471,7 @@ describe('after a start of the coordinator', () => {
   });
 
   it('a known problem is reported at once', () => {
-    const unready = { target: target('b', { ready: false, notReady: 'gone bad' }), awaited: true };
+    const unready = { pod: cnfPod('b', { ready: false, notReady: 'gone bad' }), awaited: true };
     const status = roll([{ awaited: true }, unready], { status: inSyncStatus });
     expect(status).toMatchObject({ inSync: false, pods: { summary: '1/2' } });
     expect(status).not.toHaveProperty('appliedVersion');
@@ -489,7 +485,7 @@ describe('after a start of the coordinator', () => {
   });
 
   it('the wait ends', () => {
-    expect(roll([{}, { target: b }], { status: inSyncStatus }).inSync).toBe(false);
+    expect(roll([{}, { pod: b }], { status: inSyncStatus }).inSync).toBe(false);
   });
 });
 
@@ -498,7 +494,7 @@ describe('a rule being deleted', () => {
   const gone = report([word({ state: 'Removed', reason: 'Removed' })]);
 
   it('shows which pods may still have it', () => {
-    const status = roll([{ report: gone }, { target: b, report: applied }], deleted);
+    const status = roll([{ report: gone }, { pod: b, report: applied }], deleted);
     expect(status).toMatchObject({
       inSync: false,
       state: 'Being delete',
@@ -515,7 +511,7 @@ describe('a rule being deleted', () => {
 
   it('shows what somebody can fix before what passes without action', () => {
     const used = report([word({ state: 'Pending', reason: 'InUse', message: 'used by …' })]);
-    const status = roll([{ report: applied }, { target: b, report: used }], deleted);
+    const status = roll([{ report: applied }, { pod: b, report: used }], deleted);
     expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'InUse']);
   });
 
@@ -535,11 +531,11 @@ describe('whatever is known', () => {
       { numRuns: caseCount(2_000) },
     );
   const rollFacts = (subject: Rule, pods: readonly PodFacts[]): RuleStatus => {
-    const { targets, reports, awaited } = factsOf(pods);
-    return rollup(subject, targets, reports, context({ awaited }));
+    const { pods: all, reports, awaited } = factsOf(pods);
+    return rollup(subject, all, reports, context({ awaited }));
   };
   const live = (pods: readonly PodFacts[]): PodFacts[] =>
-    pods.filter(({ target: pod }) => !pod.finished && !pod.terminating);
+    pods.filter(({ pod }) => !pod.finished && !pod.terminating);
   const isFresh = (said: PodFacts['report']): boolean =>
     said !== undefined && UPTIME - said.receivedAt.monotonic <= SILENT_AFTER;
 
@@ -566,7 +562,7 @@ describe('whatever is known', () => {
 
   it('a rule is never in sync, nor applied, with a live pod that is not ready', () => {
     check((subject, pods) => {
-      fc.pre(live(pods).some(({ target: pod }) => !pod.ready));
+      fc.pre(live(pods).some(({ pod }) => !pod.ready));
       fc.pre(!pods.some(({ awaited, report: said }) => awaited && !isFresh(said)));
       const status = rollFacts(subject, pods);
       expect(status.inSync).toBe(false);
@@ -595,9 +591,7 @@ describe('whatever is known', () => {
       };
       const proven = all.every(
         (facts) =>
-          facts.target.ready &&
-          facts.target.agent.state !== 'missing' &&
-          (stays(facts) || has(facts)),
+          facts.pod.ready && facts.pod.agent.state !== 'missing' && (stays(facts) || has(facts)),
       );
       const expected =
         proven &&
@@ -634,10 +628,10 @@ describe('whatever is known', () => {
           },
         },
       }));
-      const { targets, reports, awaited } = factsOf(later);
+      const { pods: all, reports, awaited } = factsOf(later);
       const again = rollup(
         { ...subject, status },
-        targets,
+        all,
         reports,
         context({ now: NOW + 7_000, monotonic: UPTIME + 7_000, awaited }),
       );
@@ -671,7 +665,7 @@ describe('while an agent doubts that its OpenWRT has what it had', () => {
     expect(statusOf(undefined).inSync).toBe(false);
     const lowered = rollup(
       rule({ status: inSync }),
-      [target('a', { ready: false, notReady: 'container sdewan is not ready' })],
+      [cnfPod('a', { ready: false, notReady: 'container sdewan is not ready' })],
       reportsOf([[a, applied]]),
       context(),
     );
@@ -694,7 +688,7 @@ describe('a rule that has cut a pod off', () => {
     revision: rule().revision,
     message: 'the agent loses the API server',
   };
-  const status = roll([{ report: lost }, { target: b, report: applied }]);
+  const status = roll([{ report: lost }, { pod: b, report: applied }]);
 
   it('is Stalled, and its status has the CNF and the revision', () => {
     expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'LostConnectivity' });

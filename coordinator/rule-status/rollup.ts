@@ -10,7 +10,7 @@ import { lostConnectivityOf } from './lost-connectivity.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from '../sources/rule.ts';
 import { strangersAmong } from '../sources/ownerless-pods.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 import { conditionsOf, type ConditionNow } from './conditions.ts';
 import {
   isAwaited,
@@ -21,14 +21,14 @@ import {
 } from './pod-verdict.ts';
 import { describePods, describeProblems, rankOf, timestamp, truncated } from './wording.ts';
 
-/** `targets`: every pod of the rule's purpose and namespace, and for a rule being deleted each other pod that may hold it. */
+/** `pods`: every pod of the rule's purpose and namespace, and for a rule being deleted each other pod that may hold it. */
 export const rollup = (
   rule: Rule,
-  targets: readonly Target[],
+  pods: readonly CnfPod[],
   reports: ReadonlyMap<string, PodReport>,
   context: RollupContext,
 ): RuleStatus => {
-  const { lostConnectivity: _before, ...status } = statusOf(rule, targets, reports, context);
+  const { lostConnectivity: _before, ...status } = statusOf(rule, pods, reports, context);
   return {
     ...status,
     ...driftOf(rule, reports.values()),
@@ -38,27 +38,27 @@ export const rollup = (
 
 const statusOf = (
   rule: Rule,
-  targets: readonly Target[],
+  pods: readonly CnfPod[],
   reports: ReadonlyMap<string, PodReport>,
   context: RollupContext,
 ): RuleStatus => {
-  const strangers = strangersAmong(targets);
-  const live = targets
-    .filter((target) => !target.finished && !target.terminating && !strangers.has(target))
+  const strangers = strangersAmong(pods);
+  const live = pods
+    .filter((pod) => !pod.finished && !pod.terminating && !strangers.has(pod))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const concerned =
     rule.deletedAt === undefined
       ? live
-      : targets.filter((target) => !target.finished && !strangers.has(target));
+      : pods.filter((pod) => !pod.finished && !strangers.has(pod));
   // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is computed anew.
   const unreported = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
   if (unreported && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)
     return rule.status;
   if (rule.deletedAt !== undefined)
-    return removing(rule, decide(rule, targets, reports, context), context);
+    return removing(rule, decide(rule, pods, reports, context), context);
   if (rule.purpose === undefined) return withoutPurpose(rule, context);
   if (live.length === 0) return waitingForCnf(rule, rule.purpose, context);
-  const verdicts = live.map((target) => podVerdict(rule, target, reports.get(target.uid), context));
+  const verdicts = live.map((pod) => podVerdict(rule, pod, reports.get(pod.uid), context));
   return applying(rule, verdicts, context);
 };
 

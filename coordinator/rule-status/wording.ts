@@ -1,5 +1,5 @@
 /** How statuses name pods: the cause first, since terminals cut what is behind it; the same facts always in the same words. */
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { wordsOfForce, type Force } from './in-force.ts';
 
 type Said = { pod: string; message: string };

@@ -5,7 +5,7 @@ import { logLevels, type InjectOptions } from '#shared/inject/options.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { envField } from '#shared/runtime/env.ts';
-import { hostIn, isLoopback } from '#shared/runtime/loopback.ts';
+import { hostIn, isLoopback } from '#shared/http/loopback.ts';
 import { referenceModes } from '../admission/decide.ts';
 
 import {

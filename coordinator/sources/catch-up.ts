@@ -3,7 +3,7 @@
  * old, as when it stood still and came to lead before its watch told it what it had missed, and nothing fences a status to the pods that it is about.
  */
 import type { Leadership } from '#shared/kube/leadership.ts';
-import type { Pods } from './cnf-pods.ts';
+import type { CnfPods } from './cnf-pods.ts';
 
 export type CatchUp = {
   isDone: () => boolean;
@@ -12,7 +12,7 @@ export type CatchUp = {
 };
 
 export const createCatchUp = (
-  pods: Pick<Pods, 'catchUp'>,
+  pods: Pick<CnfPods, 'catchUp'>,
   leadership: Pick<Leadership, 'lead' | 'term'>,
 ): CatchUp => {
   let knownIn: number | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { targetOf } from './cnf-pod.ts';
+import { cnfPodOf } from './cnf-pod.ts';
 
 const agentContainer = {
   name: 'sdewan-agent',
@@ -41,7 +41,7 @@ const pod = (changes: { metadata?: object; spec?: object; status?: object } = {}
 });
 
 it('sees a ready pod with its agent', () => {
-  expect(targetOf(pod())).toEqual({
+  expect(cnfPodOf(pod())).toEqual({
     namespace: 'edge',
     name: 'cnf-1-a',
     uid: 'pod-1',
@@ -64,18 +64,18 @@ it.each([
   ['an owner that does not control it', [{ kind: 'ConfigMap' }], false],
   ['none', undefined, false],
 ])('sees whether it has an owner: %s', (_, ownerReferences, owned) => {
-  expect(targetOf(pod({ metadata: { ownerReferences } })).owned).toBe(owned);
+  expect(cnfPodOf(pod({ metadata: { ownerReferences } })).owned).toBe(owned);
 });
 
 describe('the purpose', () => {
   it('is what the agent serves, even if the label was changed or taken away', () => {
     const relabelled = pod({ metadata: { labels: { sdewanPurpose: 'other' } } });
-    expect(targetOf(relabelled).purpose).toBe('cnf-1');
-    expect(targetOf(pod({ metadata: { labels: {} } })).purpose).toBe('cnf-1');
+    expect(cnfPodOf(relabelled).purpose).toBe('cnf-1');
+    expect(cnfPodOf(pod({ metadata: { labels: {} } })).purpose).toBe('cnf-1');
   });
 
   it('comes from the label when there is no agent', () => {
-    const bare = targetOf(pod({ spec: { initContainers: [] } }));
+    const bare = cnfPodOf(pod({ spec: { initContainers: [] } }));
     expect(bare).toMatchObject({
       serves: undefined,
       purpose: 'cnf-1',
@@ -91,7 +91,7 @@ describe('the purpose', () => {
       },
     ];
     const spec = { initContainers: [{ name: 'sdewan-agent', env }] };
-    expect(targetOf(pod({ spec })).serves).toBeUndefined();
+    expect(cnfPodOf(pod({ spec })).serves).toBeUndefined();
   });
 });
 
@@ -132,7 +132,7 @@ describe('the agent container', () => {
     },
   };
   it.each(Object.entries(statuses))('%s', (_name, { status, state }) => {
-    expect(targetOf(pod({ status: { initContainerStatuses: status } })).agent.state).toBe(state);
+    expect(cnfPodOf(pod({ status: { initContainerStatuses: status } })).agent.state).toBe(state);
   });
 
   const earlier = { startedAt: '2026-01-02T03:04:05Z' };
@@ -152,7 +152,7 @@ describe('the agent container', () => {
     ['has no times', { restartCount: 1, state: { running: { startedAt: null } } }, undefined],
   ])('that %s has started when its latest run did', (_name, states, startedAt) => {
     const status = { initContainerStatuses: [{ name: 'sdewan-agent', ...states }] };
-    expect(targetOf(pod({ status })).agent).toEqual({
+    expect(cnfPodOf(pod({ status })).agent).toEqual({
       state: 'started',
       startedAt: startedAt && Date.parse(startedAt),
     });
@@ -160,7 +160,7 @@ describe('the agent container', () => {
 
   it('may also be an ordinary container', () => {
     const spec = { initContainers: [], containers: [{ name: 'sdewan' }, agentContainer] };
-    expect(targetOf(pod({ spec })).serves).toBe('cnf-1');
+    expect(cnfPodOf(pod({ spec })).serves).toBe('cnf-1');
   });
 });
 
@@ -177,7 +177,7 @@ it('the other containers started when the latest running one of them did', () =>
       { name: 'crashed', state: { terminated: { startedAt: '2026-01-02T03:04:08Z' } } },
     ],
   };
-  expect(targetOf(pod({ status })).othersStartedAt).toBe(Date.parse('2026-01-02T03:04:07Z'));
+  expect(cnfPodOf(pod({ status })).othersStartedAt).toBe(Date.parse('2026-01-02T03:04:07Z'));
 });
 
 describe('a pod that is not ready has a reason whose text stays the same while the problem lasts', () => {
@@ -260,17 +260,17 @@ describe('a pod that is not ready has a reason whose text stays the same while t
     },
   };
   it.each(Object.entries(reasons))('%s', (_name, { status, says, troubled = true }) => {
-    expect(targetOf(pod({ status }))).toMatchObject({ ready: false, notReady: says, troubled });
+    expect(cnfPodOf(pod({ status }))).toMatchObject({ ready: false, notReady: says, troubled });
   });
 });
 
 it('recognizes pods that are finished or terminating', () => {
-  expect(targetOf(pod({ status: { phase: 'Failed' } })).finished).toBe(true);
-  expect(targetOf(pod({ status: { phase: 'Succeeded' } })).finished).toBe(true);
+  expect(cnfPodOf(pod({ status: { phase: 'Failed' } })).finished).toBe(true);
+  expect(cnfPodOf(pod({ status: { phase: 'Succeeded' } })).finished).toBe(true);
   const going = { deletionTimestamp: '2026-01-02T03:04:05Z' };
-  expect(targetOf(pod({ metadata: going })).terminating).toBe(true);
+  expect(cnfPodOf(pod({ metadata: going })).terminating).toBe(true);
 });
 
 it('refuses what is no Pod', () => {
-  expect(() => targetOf({ kind: 'Status' })).toThrow('metadata');
+  expect(() => cnfPodOf({ kind: 'Status' })).toThrow('metadata');
 });

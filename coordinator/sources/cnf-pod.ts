@@ -5,8 +5,8 @@
 import * as z from 'zod';
 import { WITHOUT_KINDS_ENV } from '#shared/inject/environment.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
-import { few } from '#shared/runtime/few.ts';
-import { shortened } from '#shared/runtime/shortened.ts';
+import { few } from '#shared/util/few.ts';
+import { shortened } from '#shared/util/shortened.ts';
 
 export type AgentContainer =
   /** The pod was made without the agent. */
@@ -16,7 +16,7 @@ export type AgentContainer =
   /** `startedAt`: of its latest run that the kubelet has reported, which runs or has ended; wall-clock milliseconds. */
   | { state: 'started'; startedAt: number | undefined };
 
-export type Target = {
+export type CnfPod = {
   namespace: string;
   name: string;
   uid: string;
@@ -101,7 +101,7 @@ const MAX_KINDS_LENGTH = 1_024;
 const MAX_WEIGHT_LENGTH = 16;
 
 /** @throws ZodError when this is not a Pod as the API server writes it. */
-export const targetOf = (object: unknown): Target => {
+export const cnfPodOf = (object: unknown): CnfPod => {
   const pod = podSchema.parse(object);
   const agent = containersOf(pod).find((container) => container.name === AGENT_CONTAINER);
   const envOf = (name: string, most: number) =>
@@ -127,7 +127,7 @@ export const targetOf = (object: unknown): Target => {
 };
 
 /** Whether a change between two views of one pod can change a status or a decision. */
-export const sameTarget = (one: Target, other: Target): boolean =>
+export const isSameCnfPod = (one: CnfPod, other: CnfPod): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
 const weightOf = ({ metadata: { annotations = {} } }: Pod): string | undefined =>
@@ -173,7 +173,7 @@ const othersStartOf = ({ status }: Pod): number | undefined => {
   return starts.length > 0 ? Math.max(...starts) : undefined;
 };
 
-const whyNotReady = (pod: Pod): Pick<Target, 'notReady' | 'troubled'> => {
+const whyNotReady = (pod: Pod): Pick<CnfPod, 'notReady' | 'troubled'> => {
   const scheduled = conditionOf(pod, 'PodScheduled');
   if (scheduled?.status === 'False')
     return {

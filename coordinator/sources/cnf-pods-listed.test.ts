@@ -5,7 +5,7 @@ import { keptRbac, rbacOf } from '../admission/buckets/bindings.ts';
 import { createLiveWorld } from '../admission/live-world.ts';
 import { createCnfLookups } from '../admission/cnf/lookups.ts';
 import { serviceOf } from '../controllers/generated-rules/services/service.ts';
-import { targetOf } from './cnf-pod.ts';
+import { cnfPodOf } from './cnf-pod.ts';
 import { listedPods, listedWorkloads, podFactsOf, podResource } from './workload.ts';
 
 const LARGE = 'x'.repeat(250_000);
@@ -76,7 +76,7 @@ it.each(resources.map((resource) => [resource.plural, resource] as const))(
 );
 
 it.each<[string, (object: object) => unknown]>([
-  ['a pod', targetOf],
+  ['a pod', cnfPodOf],
   ['what a pod says', podFactsOf],
   ['a Service', (object) => serviceOf(objectSchema.parse(object))],
 ])('of %s, a few kilobytes', (_, of) => {

@@ -5,44 +5,44 @@
 import { isDeepStrictEqual } from 'node:util';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
-import type { WatchState } from '#shared/kube/watch-state.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
+import type { WatchState } from '#shared/kube/informer/watch-state.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { askingAmong, type AskingPod } from './policy-annotation.ts';
-import { sameTarget, targetOf, type Target } from './cnf-pod.ts';
+import { annotatedAmong, type AnnotatedPod } from './policy-annotation.ts';
+import { isSameCnfPod, cnfPodOf, type CnfPod } from './cnf-pod.ts';
 import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } from './workload.ts';
 
 /** Callers within this time share one list. */
 const SHARE_MS = 25;
 
-export type PodChange = {
-  before: Target | undefined;
-  now: Target | undefined;
+export type CnfPodChange = {
+  before: CnfPod | undefined;
+  now: CnfPod | undefined;
   /** Whether it accepts Services of other namespaces than before. */
   hasNewConsent: boolean;
 };
 
-export type PodsOptions = {
+export type CnfPodsOptions = {
   /** Undefined: of all. */
   namespace: string | undefined;
   client: KubeClient;
   clock: Clock;
   log: Logger;
   /** A pod came, went, or changed in what matters. */
-  onChange: (change: PodChange) => void;
+  onChange: (change: CnfPodChange) => void;
 };
 
 /** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
-type CnfPod = KubeObject & { target: Target } & PodFacts & PodPlace;
+type StoredPod = KubeObject & { pod: CnfPod } & PodFacts & PodPlace;
 
-export class Pods {
-  readonly #options: PodsOptions;
-  readonly #reflector: Reflector<CnfPod>;
-  readonly #looks = new Map<string, Promise<Target[]>>();
+export class CnfPods {
+  readonly #options: CnfPodsOptions;
+  readonly #reflector: Reflector<StoredPod>;
+  readonly #looks = new Map<string, Promise<CnfPod[]>>();
 
-  constructor(options: PodsOptions) {
+  constructor(options: CnfPodsOptions) {
     const { client, clock, log, namespace, onChange } = options;
     this.#options = options;
     this.#reflector = new Reflector({
@@ -52,18 +52,18 @@ export class Pods {
       resource: cnfPods,
       selection: { namespace, labelSelector: PURPOSE_LABEL },
       indices: {
-        namespace: ({ target }) => [target.namespace],
+        namespace: ({ pod }) => [pod.namespace],
         // Purposes have no slash.
-        purpose: ({ target: { namespace: of, purpose } }) =>
+        purpose: ({ pod: { namespace: of, purpose } }) =>
           purpose === undefined ? [] : [purpose, `${of}/${purpose}`],
       },
       onEvent: ({ type, object, old }) => {
-        const before = type === 'deleted' ? object.target : old?.target;
-        const now = type === 'deleted' ? undefined : object.target;
+        const before = type === 'deleted' ? object.pod : old?.pod;
+        const now = type === 'deleted' ? undefined : object.pod;
         const hasNewConsent = old?.accepts !== object.accepts;
         const isNews =
           hasNewConsent || !isDeepStrictEqual(old?.aboutPolicies, object.aboutPolicies);
-        if (before && now && sameTarget(before, now) && !isNews) return;
+        if (before && now && isSameCnfPod(before, now) && !isNews) return;
         onChange({ before, now, hasNewConsent });
       },
     });
@@ -82,16 +82,16 @@ export class Pods {
     return this.#reflector.catchUp(signal);
   }
 
-  all(): Target[] {
-    return this.#reflector.store.list().map(({ target }) => target);
+  all(): CnfPod[] {
+    return this.#reflector.store.list().map(({ pod }) => pod);
   }
 
-  byName(namespace: string, name: string): Target | undefined {
-    return this.#reflector.store.byName(namespace, name)?.target;
+  byName(namespace: string, name: string): CnfPod | undefined {
+    return this.#reflector.store.byName(namespace, name)?.pod;
   }
 
-  byUid(uid: string): Target | undefined {
-    return this.#reflector.store.byUid(uid)?.target;
+  byUid(uid: string): CnfPod | undefined {
+    return this.#reflector.store.byUid(uid)?.pod;
   }
 
   placeOf(uid: string): PodPlace {
@@ -103,7 +103,7 @@ export class Pods {
   serviceAccounts(namespace: string): string[] {
     return this.#reflector.store
       .by('namespace', namespace)
-      .filter(({ target }) => !target.finished && target.agent.state !== 'missing')
+      .filter(({ pod }) => !pod.finished && pod.agent.state !== 'missing')
       .map(({ account }) => account);
   }
 
@@ -124,12 +124,12 @@ export class Pods {
     return pods.length === 0 ? undefined : new Set(names.map((name) => name.trim()));
   }
 
-  askingForPolicies(): AskingPod[] {
-    return askingAmong(this.#reflector.store.list());
+  askingForPolicies(): AnnotatedPod[] {
+    return annotatedAmong(this.#reflector.store.list());
   }
 
   /** In no particular order; finished and terminating ones too. */
-  ofPurpose(namespace: string, purpose: string): Target[] {
+  ofPurpose(namespace: string, purpose: string): CnfPod[] {
     return this.#targets('purpose', `${namespace}/${purpose}`);
   }
 
@@ -138,38 +138,38 @@ export class Pods {
     return [...new Set(this.#targets('purpose', purpose).map(({ namespace }) => namespace))];
   }
 
-  ofNamespace(namespace: string): Target[] {
+  ofNamespace(namespace: string): CnfPod[] {
     return this.#targets('namespace', namespace);
   }
 
   /** One pod, from the API server. @throws KubeError */
-  async lookAt(namespace: string, name: string, signal: AbortSignal): Promise<Target> {
-    return targetOf(await this.#options.client.get(podResource, { namespace, name }, { signal }));
+  async lookAt(namespace: string, name: string, signal: AbortSignal): Promise<CnfPod> {
+    return cnfPodOf(await this.#options.client.get(podResource, { namespace, name }, { signal }));
   }
 
   /** All pods of a namespace, from the API server, as of after the call. @throws KubeError */
-  look(namespace: string): Promise<Target[]> {
+  look(namespace: string): Promise<CnfPod[]> {
     const { client, clock } = this.#options;
     const shared = this.#looks.get(namespace);
     if (shared) return shared;
     const look = clock.sleep(SHARE_MS).then(async () => {
       this.#looks.delete(namespace);
       const { items } = await client.list(cnfPods, { namespace, pageSize: PAGE_SIZE });
-      return items.map(({ target }) => target);
+      return items.map(({ pod }) => pod);
     });
     this.#looks.set(namespace, look);
     return look;
   }
 
-  #targets(index: 'namespace' | 'purpose', key: string): Target[] {
-    return this.#reflector.store.by(index, key).map(({ target }) => target);
+  #targets(index: 'namespace' | 'purpose', key: string): CnfPod[] {
+    return this.#reflector.store.by(index, key).map(({ pod }) => pod);
   }
 }
 
 /** Only what is needed stays in memory: a Pod is some ten kilobytes, its target some hundred bytes. */
-const cnfPodSchema = objectSchema.transform((object): CnfPod => ({
+const cnfPodSchema = objectSchema.transform((object): StoredPod => ({
   ...identityOf(object),
-  target: targetOf(object),
+  pod: cnfPodOf(object),
   ...podFactsOf(object),
   ...podPlaceOf(object),
 }));

@@ -23,7 +23,7 @@ import {
 } from '#shared/names.ts';
 import { heldBytes, LONG } from '#shared/runtime/testing/heap.ts';
 import { keptRbac } from '../admission/buckets/bindings.ts';
-import { targetOf } from './cnf-pod.ts';
+import { cnfPodOf } from './cnf-pod.ts';
 import {
   controllerFactsOf,
   keptWorkloadSchema,
@@ -133,7 +133,7 @@ const rule = {
 
 type View = { object: JsonObject; view: (object: KubeObject) => unknown };
 const views: Record<string, View> = {
-  'a pod of a CNF': { object: pod, view: targetOf },
+  'a pod of a CNF': { object: pod, view: cnfPodOf },
   'what a pod says': { object: pod, view: podFactsOf },
   'where a pod runs': { object: pod, view: podPlaceOf },
   'who controls a pod': { object: pod, view: controllerFactsOf },

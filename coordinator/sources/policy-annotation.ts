@@ -1,11 +1,11 @@
 /** Pods of CNFs that say that their CNF enforces policies. Pure. */
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
-import type { Target } from './cnf-pod.ts';
+import type { CnfPod } from './cnf-pod.ts';
 import type { PodFacts } from './workload.ts';
 
 /** With those of its annotations that are about policies. */
-export type AskingPod = {
+export type AnnotatedPod = {
   object: KubeObject;
   namespace: string;
   purpose: string;
@@ -13,12 +13,12 @@ export type AskingPod = {
 };
 
 /** Those that may run, and whose agent would carry policies out. */
-export const askingAmong = (
-  pods: readonly (KubeObject & { target: Target } & Pick<PodFacts, 'aboutPolicies'>)[],
-): AskingPod[] =>
+export const annotatedAmong = (
+  pods: readonly (KubeObject & { pod: CnfPod } & Pick<PodFacts, 'aboutPolicies'>)[],
+): AnnotatedPod[] =>
   pods.flatMap((object) => {
-    const { aboutPolicies: annotations, target } = object;
-    const { agent, finished, namespace, purpose } = target;
+    const { aboutPolicies: annotations, pod } = object;
+    const { agent, finished, namespace, purpose } = pod;
     const isAsking = annotations[POLICY_NETWORKS_ANNOTATION] !== undefined;
     return isAsking && !finished && agent.state !== 'missing' && purpose !== undefined
       ? [{ object, namespace, purpose, annotations }]

@@ -3,14 +3,14 @@
  * Knows our own writes before the watch tells of them, so that nothing is decided on what we have just changed.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { Index } from '#shared/kube/key-index.ts';
+import { Index } from '#shared/kube/informer/key-index.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { createOwnWrites } from '#shared/kube/own-writes.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Resource } from '#shared/resources/resource.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
-import type { StoreEvent } from '#shared/kube/store.ts';
-import type { WatchState } from '#shared/kube/watch-state.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
+import type { StoreEvent } from '#shared/kube/informer/store.ts';
+import type { WatchState } from '#shared/kube/informer/watch-state.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { ruleOf, type Rule } from './rule.ts';

@@ -16,8 +16,8 @@ import {
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
-import { own } from '#shared/runtime/own.ts';
-import { shortened } from '#shared/runtime/shortened.ts';
+import { own } from '#shared/util/own.ts';
+import { shortened } from '#shared/util/shortened.ts';
 
 export type OwnerRef = { apiVersion: string; kind: string; name: string; uid: string };
 

@@ -1,6 +1,6 @@
 /** The Deployments, StatefulSets and DaemonSets that bear a purpose label. Only a few facts of each stay in memory. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { REPORT_VERSION, type Report, type ReportClock } from '#shared/protocol/report.ts';
 import type { PodReport, RuleWord } from '../rule-status/pod-report.ts';
 import type { Rule } from '../sources/rule.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 import type { RollupContext } from '../rule-status/pod-verdict.ts';
 
 export const NOW = Date.parse('2026-01-02T03:04:05Z');
@@ -39,7 +39,7 @@ export const rule = (changes: Partial<Rule> = {}): Rule => ({
   ...changes,
 });
 
-export const target = (name: string, changes: Partial<Target> = {}): Target => ({
+export const cnfPod = (name: string, changes: Partial<CnfPod> = {}): CnfPod => ({
   namespace: 'edge',
   name,
   uid: `uid-${name}`,
@@ -105,12 +105,12 @@ export const sentReport = (changes: Partial<Report> = {}): Report => ({
 });
 
 export const reportsOf = (
-  entries: readonly (readonly [Target, PodReport | undefined])[],
+  entries: readonly (readonly [CnfPod, PodReport | undefined])[],
 ): ReadonlyMap<string, PodReport> =>
   new Map(entries.flatMap(([pod, said]) => (said ? [[pod.uid, said]] : [])));
 
 /** What may be known of one pod: small values, so that coincidences are found. */
-export type PodFacts = { target: Target; report: PodReport | undefined; awaited: boolean };
+export type PodFacts = { pod: CnfPod; report: PodReport | undefined; awaited: boolean };
 
 const agents = fc.oneof(
   fc.constant({ state: 'missing' } as const),
@@ -157,7 +157,7 @@ export const podFacts: fc.Arbitrary<PodFacts[]> = fc
   )
   .map((pods) =>
     pods.map(({ name, report: said, awaited, ...changes }) => ({
-      target: target(name, { ...changes, notReady: changes.ready ? '' : 'the pod is not ready' }),
+      pod: cnfPod(name, { ...changes, notReady: changes.ready ? '' : 'the pod is not ready' }),
       report: said,
       awaited,
     })),
@@ -167,17 +167,17 @@ export const podFacts: fc.Arbitrary<PodFacts[]> = fc
 export const factsOf = (
   pods: readonly PodFacts[],
 ): {
-  targets: readonly Target[];
+  pods: readonly CnfPod[];
   reports: ReadonlyMap<string, PodReport>;
   awaited: ReadonlySet<string>;
 } => ({
-  targets: pods.map((pod) => pod.target),
-  reports: reportsOf(pods.map((pod) => [pod.target, pod.report])),
-  awaited: new Set(pods.filter((pod) => pod.awaited).map((pod) => pod.target.uid)),
+  pods: pods.map((pod) => pod.pod),
+  reports: reportsOf(pods.map((pod) => [pod.pod, pod.report])),
+  awaited: new Set(pods.filter((pod) => pod.awaited).map((pod) => pod.pod.uid)),
 });
 
 /** Not signed: what a token for reports says of itself. */
-export const tokenSaying = (pod: Pick<Target, 'namespace' | 'name' | 'uid'>): string => {
+export const tokenSaying = (pod: Pick<CnfPod, 'namespace' | 'name' | 'uid'>): string => {
   const claims = {
     aud: ['sdewan-coordinator'],
     'kubernetes.io': { namespace: pod.namespace, pod: { name: pod.name, uid: pod.uid } },

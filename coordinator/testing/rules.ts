@@ -20,6 +20,6 @@ export const anyRule: fc.Arbitrary<Rule> = fc
       ...facts,
       status:
         earlier &&
-        rollup(rule(asOf), earlier.targets, earlier.reports, context({ now: NOW - 60_000 })),
+        rollup(rule(asOf), earlier.pods, earlier.reports, context({ now: NOW - 60_000 })),
     });
   });

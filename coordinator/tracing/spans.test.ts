@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { rule, target } from '../testing/facts.ts';
+import { rule, cnfPod } from '../testing/facts.ts';
 import { idsOf } from './change.ts';
 import { spansOfReport, spansOfStatus } from './spans.ts';
 
@@ -13,7 +13,7 @@ const times = (changes: object = {}) => ({
   appliedAt: 1_050,
   ...changes,
 });
-const pod = target('cnf-1-a', { purpose: rule().purpose });
+const pod = cnfPod('cnf-1-a', { purpose: rule().purpose });
 const reported = (given: object, of = pod) =>
   spansOfReport({ times: [times(given)], clock: { startedAt: 0, sentAt: 1_100 } }, of, (uid) =>
     [rule()].find((known) => known.uid === uid),
@@ -39,10 +39,10 @@ it('the change lasts until its status is written', () => {
 });
 
 it('a pod tells nothing of rules of other CNFs, of rules that nobody knows, or of changes to come', () => {
-  expect(reported({}, target('other', { namespace: 'other', purpose: rule().purpose }))).toEqual(
+  expect(reported({}, cnfPod('other', { namespace: 'other', purpose: rule().purpose }))).toEqual(
     [],
   );
-  expect(reported({}, target('other', { purpose: 'cnf-2' }))).toEqual([]);
+  expect(reported({}, cnfPod('other', { purpose: 'cnf-2' }))).toEqual([]);
   expect(reported({ uid: 'unknown' })).toEqual([]);
   expect(reported({ generation: rule().generation + 1 })).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** The spans of a change of a rule: what an agent has told of it, and what the coordinator has done. */
 import type { ChangeTimes, Report } from '#shared/protocol/report.ts';
-import type { Target } from '../sources/cnf-pod.ts';
+import type { CnfPod } from '../sources/cnf-pod.ts';
 import type { Rule } from '../sources/rule.ts';
 import type { ChangedRule } from './change.ts';
 
@@ -28,7 +28,7 @@ export type RuleInSync = {
 /** From the agent of one pod. Each span begins where the one before ends, so that a time that is wrong makes none negative. */
 const spansOfAgent = (
   rule: Rule,
-  { uid, name }: Target,
+  { uid, name }: CnfPod,
   { times, sentAt }: { times: ChangeTimes; sentAt: number },
 ): Span[] => {
   const steps = [
@@ -70,16 +70,16 @@ export const spansOfStatus = (
 /** What a report has of changes that its pod's CNF has: a pod can tell nothing of the rules of others. */
 export const spansOfReport = (
   { times = [], clock }: Pick<Report, 'times' | 'clock'>,
-  target: Target,
+  pod: CnfPod,
   ruleOf: (uid: string) => Rule | undefined,
 ): Span[] => {
   const { sentAt } = clock ?? {};
   if (sentAt === undefined) return [];
   return times.flatMap((each) => {
     const rule = ruleOf(each.uid);
-    const isOwn = rule?.namespace === target.namespace && rule.purpose === target.purpose;
+    const isOwn = rule?.namespace === pod.namespace && rule.purpose === pod.purpose;
     return isOwn && each.generation <= rule.generation
-      ? spansOfAgent(rule, target, { times: each, sentAt })
+      ? spansOfAgent(rule, pod, { times: each, sentAt })
       : [];
   });
 };

@@ -3,7 +3,7 @@
  * `# end generated`. All else in the file stays as written, comments included.
  */
 import { stringify } from 'yaml';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 
 /** By name what stands in a block: items of a list. */
 export type Blocks = Readonly<Record<string, readonly object[]>>;

@@ -1,6 +1,6 @@
 /** The manifest by which krew installs `kubectl sdewan`. Pure. */
 
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 import { LICENSES_FILE } from '../images/licenses.ts';
 
 /** One for each platform, made there. */

@@ -5,7 +5,7 @@ import { kindOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { ORDER_ANNOTATION } from '../names.ts';
 import type { Reason } from '../protocol/reasons.ts';
-import { oncePerObject } from '../runtime/memo.ts';
+import { oncePerObject } from '../util/memo.ts';
 import { orderOf } from './revision.ts';
 
 export type Problem = { reason: Reason; message: string };

@@ -11,7 +11,7 @@ import { OF_TODAY } from '../resources/capabilities.ts';
 import { kinds, kindOf } from '../resources/registry.ts';
 import type { KindDefinition } from '../resources/kind.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 /** `rules`: of one CNF. */
 export const compileOffline = (

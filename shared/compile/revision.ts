@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { RuleObject } from '../kube/objects.ts';
 import { ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION } from '../names.ts';
-import { oncePerObject } from '../runtime/memo.ts';
+import { oncePerObject } from '../util/memo.ts';
 
 /** SHA-256 in hex over spec and those annotations that shape sections, which do not move `generation`. */
 export const revisionOf = oncePerObject(({ spec, metadata }: RuleObject): string => {

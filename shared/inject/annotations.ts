@@ -8,7 +8,7 @@ import { driverChoices, drivers, loginNeededBy } from './drivers.ts';
 import { logLevels, type InjectOptions } from './options.ts';
 import type { PodTemplate } from './pod.ts';
 import { policyNetworksIn } from './policy-networks.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 const PREFIX = 'sdewan.akraino.org/';
 const AGENT_PREFIX = `${PREFIX}agent-`;

@@ -1,7 +1,7 @@
 /** The volumes that injection adds, and where the agent finds them: one value per place, so env and mounts agree. */
 import { NFN_NETWORK_ANNOTATION, PAUSED_ANNOTATION, REPORT_AUDIENCE } from '../names.ts';
 import type { InjectOptions } from './options.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 import { OWN_LOGIN_DIRECTORY } from './own-login-files.ts';
 import type { Volume, VolumeMount } from './pod.ts';
 import { STATE_DIRECTORY } from './state-directory.ts';

@@ -16,7 +16,7 @@ import {
 } from './path.ts';
 import { requestJson, requestStream, type Exchange } from './request.ts';
 import { createTransport, type TransportOptions } from './transport.ts';
-import type { WatchPhase } from './watch-state.ts';
+import type { WatchPhase } from './informer/watch-state.ts';
 
 export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number | undefined };
 export type WriteOptions = CallOptions & {

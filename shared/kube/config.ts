@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { RequestOptions } from 'node:https';
 import type { KubeConfig as ClientConfig } from '@kubernetes/client-node/dist/config.js';
-import { createRotatedFile } from '../runtime/rotated-file.ts';
+import { createRotatedFile } from '../http/rotated-file.ts';
 import type { Tunnel } from './proxy.ts';
 
 export type TlsMaterial = {

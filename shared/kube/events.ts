@@ -4,11 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { atOnce } from '../runtime/at-once.ts';
+import { atOnce } from '../util/at-once.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/log.ts';
-import { Recent } from '../runtime/recent.ts';
+import { Recent } from '../util/recent.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import type { KubeClient } from './client.ts';
 import { isConflict, isNotFound, KubeError } from './errors.ts';

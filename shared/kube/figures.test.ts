@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { Registry } from '../runtime/prometheus.ts';
+import { Registry } from '../metrics/prometheus.ts';
 import { silentLogger } from '../runtime/log.ts';
 import type { KubeClient } from './client.ts';
 import { KubeError } from './errors.ts';
 import { createClientCounter } from './figures.ts';
 import { objectSchema, type ResourceType } from './objects.ts';
-import { Reflector } from './reflector.ts';
+import { Reflector } from './informer/reflector.ts';
 
 const pods: ResourceType = {
   group: '',

@@ -1,8 +1,8 @@
 /** What a program's requests to the API server come to, for Prometheus: those that failed, and the watches that do. */
-import { Counter, Gauge, type Registry } from '../runtime/prometheus.ts';
+import { Counter, Gauge, type Registry } from '../metrics/prometheus.ts';
 import type { KubeClient } from './client.ts';
 import { KubeError } from './errors.ts';
-import type { WatchPhase } from './watch-state.ts';
+import type { WatchPhase } from './informer/watch-state.ts';
 
 /** A kind that the server does not serve is none: a later version brings it. */
 const FAILING: ReadonlySet<WatchPhase> = new Set(['Forbidden', 'Silent', 'Failing']);

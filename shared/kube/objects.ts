@@ -1,7 +1,7 @@
 /** The shapes of Kubernetes objects that this product reads and writes; only the parts that it uses. What comes from the API server is parsed by them. */
 import * as z from 'zod';
 import { MANAGED_BY, PREFIX } from '../names.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 const texts = z.record(z.string(), z.string());
 

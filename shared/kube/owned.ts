@@ -8,8 +8,8 @@ import type { CallOptions, KubeClient, Patch } from './client.ts';
 import { isConflict, isNotFound, isOutdated } from './errors.ts';
 import type { KubeObject, OwnerReference, ResourceType, RuleObject } from './objects.ts';
 import { apiVersionOf, type ObjectKey } from './path.ts';
-import { given } from '../runtime/given.ts';
-import { own } from '../runtime/own.ts';
+import { given } from '../util/given.ts';
+import { own } from '../util/own.ts';
 
 /** Undefined: has to be absent. */
 type Marks = Readonly<Record<string, string | undefined>>;

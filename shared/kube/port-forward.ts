@@ -9,8 +9,8 @@ import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { withDeadline } from '../runtime/deadline.ts';
 import { messageOf } from '../runtime/errors.ts';
-import { given } from '../runtime/given.ts';
-import { bareHost } from '../runtime/host.ts';
+import { given } from '../util/given.ts';
+import { bareHost } from '../http/host.ts';
 import type { KubeConfig, TlsMaterial } from './config.ts';
 import type { Tunnel } from './proxy.ts';
 

@@ -6,8 +6,8 @@ import http from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
 import { messageOf } from '../runtime/errors.ts';
-import { bareHost } from '../runtime/host.ts';
-import { own } from '../runtime/own.ts';
+import { bareHost } from '../http/host.ts';
+import { own } from '../util/own.ts';
 
 export type Tunnel = {
   /** @throws Error that names the proxy, without its login */

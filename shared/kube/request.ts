@@ -7,7 +7,7 @@ import type { KubeConfig } from './config.ts';
 import { isUnauthorized, KubeError } from './errors.ts';
 import { readStatus } from './status.ts';
 import type { Transport } from './transport.ts';
-import { jsonIn } from '../runtime/json.ts';
+import { jsonIn } from '../util/json.ts';
 
 export type Exchange = {
   /** What is tried, for errors. */

@@ -1,6 +1,6 @@
 /** Label selectors as Kubernetes' own objects have them: what they select, and how the API server is asked for it. */
 import * as z from 'zod';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 export const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 

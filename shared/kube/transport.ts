@@ -9,7 +9,7 @@ import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
 import { messageOf, toError } from '../runtime/errors.ts';
-import { given } from '../runtime/given.ts';
+import { given } from '../util/given.ts';
 import type { KubeConfig, TlsMaterial } from './config.ts';
 
 export type TransportOptions = {

@@ -1,5 +1,5 @@
 /** IP addresses and blocks of both families, in one spelling each: two texts of one address are one member of a set, not two. */
-import { familyOf } from '../runtime/addresses.ts';
+import { familyOf } from '../util/addresses.ts';
 
 export { familyOf };
 

@@ -1,6 +1,6 @@
 /** NetworkPolicies as the API server has them, and MultiNetworkPolicies, which say the same of second networks. What an empty list or a missing field means is said in `enforcement.ts`. */
 import * as z from 'zod';
-import { withoutNulls } from '../runtime/nulls.ts';
+import { withoutNulls } from '../util/nulls.ts';
 import { labelSelectorSchema } from '../kube/selector.ts';
 
 export const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const;

@@ -3,7 +3,7 @@
  * `[{"interface": "eth0", "port": "<the port's uuid in Neutron>"}]`. Other fields are for others.
  */
 import * as z from 'zod';
-import { jsonIn } from '../runtime/json.ts';
+import { jsonIn } from '../util/json.ts';
 
 /** What the kernel has as the longest name of an interface. */
 const MAX_INTERFACE = 15;

@@ -9,7 +9,7 @@
  * A packet is denied because no policy of its pod lets it pass, so it counts for each of them, in the counter that has the name of its chain.
  */
 import { createHash } from 'node:crypto';
-import { oncePerObject } from '../runtime/memo.ts';
+import { oncePerObject } from '../util/memo.ts';
 import {
   FAMILIES,
   familyOf,

@@ -3,7 +3,7 @@
  * counters and times, so that it changes only when something happens. Never holds a secret.
  */
 import * as z from 'zod';
-import { plainText } from '../runtime/plain-text.ts';
+import { plainText } from '../util/plain-text.ts';
 
 /** As JSON. A few kilobytes for a site with some interfaces and tunnels. */
 export const MAX_INFORMATION_BYTES = 16_384;

@@ -7,7 +7,7 @@
  * Report and answer bear the version of the protocol, and neither side takes one of another: there is only this one yet (docs/upgrading.md).
  */
 import * as z from 'zod';
-import { plainText } from '../runtime/plain-text.ts';
+import { plainText } from '../util/plain-text.ts';
 import { informationSchema } from './information.ts';
 
 /**

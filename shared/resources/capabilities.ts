@@ -1,5 +1,5 @@
 /**
- * The capabilities of an OpenWRT, as far as images differ: one value, determined once in each session with it (`agent/device/capabilities.ts`).
+ * The capabilities of an OpenWRT, as far as images differ: one value, determined once in each session with it (`agent/openwrt/capabilities.ts`).
  * Rules and drivers decide on it, and nothing else asks what kind of image it is.
  */
 import type { Dialect } from './dialect.ts';

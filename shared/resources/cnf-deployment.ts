@@ -10,7 +10,7 @@ import { celRule } from './schema.ts';
 import { defineKind } from './kind.ts';
 import type { Resource } from './resource.ts';
 import { MAX_DISTANCE, MAX_FLEET_PODS } from '../protocol/report.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 const MAX_REPLICAS = 4;
 const MAX_BAKE_SECONDS = 3_600;

@@ -5,7 +5,7 @@
 import type { UciSection, UciValue } from '../uci/model.ts';
 import type { Lack, RenderContext, UciRendering } from './kind.ts';
 import { section } from './render.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 /** Why the API cannot hold the value, as the end of "ICN's REST API …"; undefined when it can. */
 export type Limit = (value: string) => string | undefined;

@@ -1,7 +1,7 @@
 /**
  * The parts of an OpenWRT that hold something of ours beside its UCI packages. The items of all parts have one life: rules desire them,
  * they are observed, owned, changed by a delta and read back, each by its name. How a part is read and written is the agent's
- * (`agent/device/parts/`); nothing else knows which parts there are.
+ * (`agent/openwrt/parts/`); nothing else knows which parts there are.
  */
 import type { UciSection } from '../uci/model.ts';
 import { deviceFiles } from './device-files.ts';

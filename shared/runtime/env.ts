@@ -3,7 +3,7 @@
  * the table in the docs. Values are never repeated in an error: they may be secrets.
  */
 import * as z from 'zod';
-import { own } from './own.ts';
+import { own } from '../util/own.ts';
 
 /** Wrong or missing variables, all of them. Programs exit with `EXIT_CODE_USAGE` on it. */
 export class EnvError extends Error {

@@ -5,7 +5,7 @@
  */
 import { createBackoff, type Backoff, type BackoffOptions } from './backoff.ts';
 import { systemClock, type Clock } from './clock.ts';
-import { Turns } from './turns.ts';
+import { Turns } from '../util/turns.ts';
 
 export type WorkQueueOptions<K> = {
   /**

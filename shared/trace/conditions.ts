@@ -1,5 +1,5 @@
 /** Whether a condition fits a packet: yes, no, or words for what would have to be known. */
-import { addressOf } from '../runtime/addresses.ts';
+import { addressOf } from '../util/addresses.ts';
 import { isIn } from './prefixes.ts';
 import type { Travelling } from './packet.ts';
 import type { Condition, PortRange, Range } from './types.ts';

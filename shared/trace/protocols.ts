@@ -1,5 +1,5 @@
 /** Numbers of protocols and ICMP types by the names that firewall4 takes. */
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 export const PROTOCOLS: Readonly<Record<string, number>> = {
   icmp: 1,

@@ -1,5 +1,5 @@
 /** Where a packet goes: to the CNF itself, or out by a device. */
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 import { addressText } from './conditions.ts';
 import { isIn, prefixRange } from './prefixes.ts';
 import type { Travelling } from './packet.ts';

@@ -1,6 +1,6 @@
 /** Options of one section as firewall4 takes them: an option that it does not understand costs the whole section. */
 import type { UciSection } from '../uci/model.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 /** Why firewall4 leaves a section out. */
 export class SkippedSection extends Error {

@@ -16,7 +16,7 @@ import {
   type Walk,
   type Walkable,
 } from './walk.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 export type World = {
   firewall: Walkable;

@@ -1,6 +1,6 @@
 /** Package mwan3 as a chain of rules, in the order in which the kernel asks them: the first that a packet matches chooses its policy. Pure. */
 import type { UciSection } from '../uci/model.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 import { portConditions } from './matching.ts';
 import { protocolNumber } from './protocols.ts';
 import type { Condition, Uplinks } from './types.ts';

@@ -2,8 +2,8 @@
  * Values of options of /etc/config/firewall as firewall4 reads them. Each reader returns undefined for what firewall4 refuses, and it then
  * leaves the whole section out.
  */
-import { familyOf, numberOf } from '../runtime/addresses.ts';
-import { own } from '../runtime/own.ts';
+import { familyOf, numberOf } from '../util/addresses.ts';
+import { own } from '../util/own.ts';
 import { prefixRange, sizeOf } from './prefixes.ts';
 import { icmpTypes, type IcmpType } from './protocols.ts';
 import type { AddressMatch, Family, NetworkState, PortRange, Prefix } from './types.ts';

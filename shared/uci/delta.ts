@@ -3,7 +3,7 @@
  * their type, and each of those stays as it is. Pure; equal packages give an empty delta.
  */
 import type { UciDelta, UciPackage, UciReplacement, UciSection, UciValue } from './model.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 export type DeltaInput = {
   /** The package as OpenWRT has it now. */

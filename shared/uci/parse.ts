@@ -4,7 +4,7 @@
  */
 import type { UciPackage, UciSection, UciValue } from './model.ts';
 import { isUciName } from './names.ts';
-import { own } from '../runtime/own.ts';
+import { own } from '../util/own.ts';
 
 /** The text is no UCI; OpenWRT could not load it either. */
 export class UciSyntaxError extends Error {

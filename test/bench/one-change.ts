@@ -15,9 +15,13 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createLockOut, type LockOut, type LockOutDeps } from '../../agent/lock-out/lock-out.ts';
-import { openRecord } from '../../agent/lock-out/record.ts';
-import { apiServerAt, createTargets } from '../../agent/lock-out/targets.ts';
+import {
+  createCommitConfirm,
+  type CommitConfirm,
+  type CommitConfirmDeps,
+} from '../../agent/commit-confirm/commit-confirm.ts';
+import { openRecord } from '../../agent/commit-confirm/record.ts';
+import { apiServerAt, createTargets } from '../../agent/commit-confirm/reachability.ts';
 import { cr, zone } from '../contract/agent/support/pass.ts';
 import { onDevice } from '../contract/conformance/stage.ts';
 
@@ -84,16 +88,16 @@ const passwordFile = path.join(folder, 'password');
 writeFileSync(passwordFile, 'sdewan', { mode: 0o600 });
 
 const watching = new AbortController();
-const watched: { lockOut?: LockOut } = {};
-const lockOutIn = async (
+const watched: { commitConfirm?: CommitConfirm } = {};
+const commitConfirmIn = async (
   folderOfAgent: string,
-): Promise<(driver: LockOutDeps['driver']) => LockOut> => {
+): Promise<(driver: CommitConfirmDeps['driver']) => CommitConfirm> => {
   const apiServer = apiServerAt(
     await loadKubeConfig(kubeconfig === undefined ? {} : { kubeconfig }),
   );
-  const record = await openRecord(path.join(folderOfAgent, 'lock-out.json'), silentLogger);
+  const record = await openRecord(path.join(folderOfAgent, 'commit-confirm.json'), silentLogger);
   return (driver) =>
-    (watched.lockOut = createLockOut({
+    (watched.commitConfirm = createCommitConfirm({
       file: record,
       targets: createTargets([apiServer], systemClock),
       decisive: [apiServer],
@@ -108,9 +112,9 @@ const lockOutIn = async (
 };
 const stage = await onDevice(
   { url, user: 'sdewan', passwordFile, api: 'ubus', inside: run },
-  kubeconfig === undefined ? undefined : lockOutIn,
+  kubeconfig === undefined ? undefined : commitConfirmIn,
 );
-const watch = watched.lockOut?.run(watching.signal);
+const watch = watched.commitConfirm?.run(watching.signal);
 
 const rules = [
   zone('lan1', 'ovn-net1'),

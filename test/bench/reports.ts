@@ -14,7 +14,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
 import type { Report } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
-import { serveApp } from '#shared/runtime/http-server.ts';
+import { serveApp } from '#shared/http/server.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createReportClient, type ReportClient } from '../../agent/report/client.ts';
 import { createCa, issueServing } from '../../coordinator/controllers/certificates/x509.ts';
@@ -23,7 +23,7 @@ import { createIntake } from '../../coordinator/reports/intake.ts';
 import { Reports } from '../../coordinator/reports/reports.ts';
 import { claimedBy } from '../../coordinator/reports/token-claims.ts';
 import { createTokenReviewer } from '../../coordinator/reports/token-reviewer.ts';
-import { sentReport, target } from '../../coordinator/testing/facts.ts';
+import { sentReport, cnfPod } from '../../coordinator/testing/facts.ts';
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +41,7 @@ const AT_ONCE = 4;
 const APART_MS = 1_750;
 /** Rounds before what is measured. */
 const WARM = 5;
-const pods = Array.from({ length: PODS }, (_, index) => target(`cnf-1-${index}`));
+const pods = Array.from({ length: PODS }, (_, index) => cnfPod(`cnf-1-${index}`));
 
 /** As long as one of a service account. */
 const tokenOf = ({ namespace, name, uid }: (typeof pods)[number]): string => {

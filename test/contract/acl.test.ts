@@ -9,13 +9,13 @@ import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { aclFor } from '../../agent/device/ubus/login/acl.ts';
-import type { Driver } from '../../agent/device/driver.ts';
+import { aclFor } from '../../agent/openwrt/ubus/login/acl.ts';
+import type { Driver } from '../../agent/openwrt/driver.ts';
 import { deviceFiles, fileSection } from '#shared/resources/device-files.ts';
 import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
 import type { IpsecDialect } from '#shared/resources/capabilities.ts';
-import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
-import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
+import { createUbusDriver } from '../../agent/openwrt/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/openwrt/ubus/write/testing.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { timed } from './agent/support/time.ts';
 

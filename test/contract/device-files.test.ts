@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deviceFiles, fileSection } from '#shared/resources/device-files.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { ApplyResult, Driver } from '../../agent/device/driver.ts';
-import { partOf } from '../../agent/device/parts/parts.ts';
+import type { ApplyResult, Driver } from '../../agent/openwrt/driver.ts';
+import { partOf } from '../../agent/openwrt/parts/parts.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { openPass, ubusDriver } from './agent/support/pass.ts';
 

@@ -6,7 +6,7 @@ import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { Driver } from '../../agent/device/driver.ts';
+import type { Driver } from '../../agent/openwrt/driver.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { timed } from './agent/support/time.ts';
 import type { Fault } from '../openwrt-simulator/faults.ts';

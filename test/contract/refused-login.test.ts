@@ -6,11 +6,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import type { OpenwrtTarget } from '../../agent/device/ubus/login/credentials.ts';
-import { OpenwrtUnreachableError, type Driver } from '../../agent/device/driver.ts';
-import { createIcnDriver } from '../../agent/device/icn/driver.ts';
-import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
-import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
+import type { OpenwrtTarget } from '../../agent/openwrt/ubus/login/credentials.ts';
+import { OpenwrtUnreachableError, type Driver } from '../../agent/openwrt/driver.ts';
+import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
+import { createUbusDriver } from '../../agent/openwrt/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/openwrt/ubus/write/testing.ts';
 import { TcpProxy } from '../faults/tcp-proxy.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 

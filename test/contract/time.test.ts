@@ -1,10 +1,10 @@
 /** How long the agent waits for an OpenWRT, on one clock with it: the limits are the product's, the waiting is not real. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { OpenwrtUnreachableError, type Driver } from '../../agent/device/driver.ts';
-import { createIcnDriver } from '../../agent/device/icn/driver.ts';
-import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
-import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
+import { OpenwrtUnreachableError, type Driver } from '../../agent/openwrt/driver.ts';
+import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
+import { createUbusDriver } from '../../agent/openwrt/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/openwrt/ubus/write/testing.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { PACKAGES } from './agent/support/pass.ts';
 import type { TestClock } from './agent/support/time.ts';

@@ -8,14 +8,14 @@ import { Allowance } from '../../coordinator/reports/allowance.ts';
 import { createIntake } from '../../coordinator/reports/intake.ts';
 import { Refusal } from '../../coordinator/reports/refusal.ts';
 import { Reports } from '../../coordinator/reports/reports.ts';
-import { sentReport, target, tokenSaying } from '../../coordinator/testing/facts.ts';
+import { sentReport, cnfPod, tokenSaying } from '../../coordinator/testing/facts.ts';
 import type { Random } from '../run/random.ts';
 import { mutated } from './mutate.ts';
 import { CASES, count, grows, runRounds, TIMEOUT_MS, type Counts } from './rounds.ts';
 
 const counts: Counts = new Map();
 const PODS = 20;
-const pods = Array.from({ length: PODS }, (_, index) => target(`cnf-1-${index}`));
+const pods = Array.from({ length: PODS }, (_, index) => cnfPod(`cnf-1-${index}`));
 const reports = new Reports({ silentAfterMs: 60_000 });
 const app = createIntake({
   reviewer: {
@@ -79,7 +79,7 @@ const seedOf = (random: Random, index: number): Report => {
 const donors = [report({}), report({ pages: 2 }), report({ repeats: 1, rules: [] })];
 
 const once = async (random: Random, index: number): Promise<string | undefined> => {
-  const of = pods[index % PODS] ?? target('none');
+  const of = pods[index % PODS] ?? cnfPod('none');
   const pod = of.name;
   const body = mutated(seedOf(random, index), donors, random);
   const inPath =

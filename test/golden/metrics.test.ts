@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Registry } from '#shared/runtime/prometheus.ts';
+import { Registry } from '#shared/metrics/prometheus.ts';
 import { exposeSources } from '../../coordinator/exposed.ts';
 import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/generate/metrics.ts';
 import { holds, NOTHING_SCRAPED, readScrape } from '../judge/prometheus.ts';

@@ -1,7 +1,7 @@
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig, type KubeConfig } from '#shared/kube/config.ts';
 import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
-import { Reflector, type ReflectorOptions } from '#shared/kube/reflector.ts';
+import { Reflector, type ReflectorOptions } from '#shared/kube/informer/reflector.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';

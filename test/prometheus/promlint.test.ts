@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import * as z from 'zod';
-import type { Registry } from '#shared/runtime/prometheus.ts';
+import type { Registry } from '#shared/metrics/prometheus.ts';
 import { agentMetrics, coordinatorMetrics, programMetrics } from '../../deploy/generate/metrics.ts';
 import { buildPromlint, type Promlint } from './promlint.ts';
 

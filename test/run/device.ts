@@ -44,7 +44,7 @@ const RECORDED = ['kernel', 'packets', 'ipsec'].map((name) => `${FOLDER}/${name}
 const DRIVER = `${FOLDER}/driver.test.ts`;
 
 /** The other end is the API server, from which the agent is cut off. */
-const LOCK_OUT = `${FOLDER}/lock-out.test.ts`;
+const COMMIT_CONFIRM = `${FOLDER}/commit-confirm.test.ts`;
 
 /** With certificates, which the least rights do not take. */
 const TUNNELS = `${FOLDER}/ipsec.test.ts`;
@@ -70,7 +70,7 @@ const ATTACKS = 'test/attacks/agent-login.test.ts';
 
 /** What can be seen with what is given. */
 const files = (): string[] => {
-  const cut = inside === undefined || peer === undefined ? [] : [LOCK_OUT];
+  const cut = inside === undefined || peer === undefined ? [] : [COMMIT_CONFIRM];
   if (values.histories !== undefined) return [`${FOLDER}/ipsec-histories.test.ts`];
   if (values['other-url'] !== undefined) return [...(mayHoldCertificates ? [TUNNELS] : []), ...cut];
   if (values.walk !== undefined)

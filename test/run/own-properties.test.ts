@@ -82,6 +82,6 @@ it('the product is held to it', () => {
     .map(({ files, rules }) => [rules['sdewan/own-properties'], files]);
   expect(held).toEqual([
     ['error', ['agent/**', 'coordinator/**', 'shared/**', 'deploy/**']],
-    ['off', ['**/*.test.ts', 'shared/runtime/own.ts']],
+    ['off', ['**/*.test.ts', 'shared/util/own.ts']],
   ]);
 });

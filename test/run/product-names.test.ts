@@ -65,7 +65,7 @@ describe('a part of the device beside its packages', () => {
   it('is read and written over ubus by way of the list', () => {
     const importing = filesWith(/\bfrom '(\.|\..*\/parts)\/(files|packages)\.ts'/);
     expect(importing.filter((file) => file.startsWith('agent/'))).toEqual([
-      'agent/device/parts/parts.ts',
+      'agent/openwrt/parts/parts.ts',
     ]);
   });
 });

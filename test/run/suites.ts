@@ -71,7 +71,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => [{ projects: inParts({ name: 'e2e-outages' }, 2) }],
     inputs: `
       ${MAINS} ${INSTALLED} agent coordinator shared
-      :!agent/fleet :!coordinator/cli :!coordinator/dashboard :!coordinator/controllers/fleet :!coordinator/controllers/generated-rules
+      :!agent/inputs/distance.ts :!coordinator/cli :!coordinator/dashboard :!coordinator/controllers/fleet :!coordinator/controllers/generated-rules
       :!coordinator/neutron :!coordinator/controllers/security-groups :!coordinator/tracing :!shared/trace
       ${STACK} test/e2e test/faults test/integration test/contract test/policy
     `,
@@ -82,7 +82,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [ON_NODE],
     stages: () => onRealNode('the tests of a real node', [ON_NODE]),
     inputs: `
-      ${MAINS} agent/health agent/io coordinator/admission/cnf coordinator/controllers/certificates shared/inject
+      ${MAINS} agent/server agent/io coordinator/admission/cnf coordinator/controllers/certificates shared/inject
       ${INSTALLED} ${STACK} test/e2e-node
     `,
     seconds: 450,
@@ -93,7 +93,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'packets' }],
     stages: () => onRealNode('the tests of packets', [{ name: 'packets' }]),
     inputs: `
-      agent/policy shared/policy coordinator/controllers/network-policy shared/compile shared/resources
+      agent/network-policy shared/policy coordinator/controllers/network-policy shared/compile shared/resources
       test/policy test/vrrp test/openwrt-simulator test/judge
     `,
     seconds: 150,
@@ -103,7 +103,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'roll-outs of CNFDeployments under traffic',
     projects: [{ name: 'fleet' }],
     inputs: `
-      agent/fleet agent/health coordinator/controllers/fleet coordinator/sources coordinator/controllers/cnf-status
+      agent/inputs/distance.ts agent/server coordinator/controllers/fleet coordinator/sources coordinator/controllers/cnf-status
       coordinator/cli/rollout shared/protocol ${STACK} test/fleet
     `,
     seconds: 600,
@@ -113,7 +113,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'people' }, { name: 'dashboard' }],
     inputs: `
       ${MAINS} ${INSTALLED} agent coordinator shared
-      :!agent/device/icn :!coordinator/neutron :!coordinator/controllers/security-groups
+      :!agent/openwrt/icn :!coordinator/neutron :!coordinator/controllers/security-groups
       ${STACK} test/people test/golden/broken test/prometheus :!test/people/browser :!test/people/docs
     `,
     seconds: 330,
@@ -157,9 +157,9 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'faults' }],
     stages: () => [{ projects: [shareOfFaults()] }],
     inputs: `
-      agent :!agent/fleet :!agent/health :!agent/inspect coordinator/sources
+      agent :!agent/inputs/distance.ts :!agent/server coordinator/sources
       coordinator/controllers/refused-pods coordinator/reports coordinator/controllers/rules coordinator/rule-status
-      shared/compile shared/kube shared/protocol shared/resources shared/runtime shared/uci
+      shared/compile shared/http shared/kube shared/protocol shared/resources shared/runtime shared/uci shared/util
       ${STACK} test/faults test/walks ${RANDOM}
     `,
     seconds: 145,
@@ -171,7 +171,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => [{ projects: [shareOfLoad()] }],
     inputs: `
       coordinator/admission coordinator/controllers/network-policy coordinator/reports
-      coordinator/controllers/rules shared/kube shared/runtime test/attacks test/integration test/stack
+      coordinator/controllers/rules shared/http shared/kube shared/runtime test/attacks test/integration test/stack
     `,
     seconds: 150,
     isAlone: true,

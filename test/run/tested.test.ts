@@ -10,10 +10,10 @@ const TESTS = 'test/fleet/roll.test.ts';
 const PRODUCT = 'agent/main.ts';
 const PAGE = 'docs/fleet.md';
 const OTHERS =
-  'agent/main.test.ts agent/policy/watch.ts coordinator/main.ts agent/README.md test/fleet/ignored/file test/fleet/README.md'.split(
+  'agent/main.test.ts agent/network-policy/watch.ts coordinator/main.ts agent/README.md test/fleet/ignored/file test/fleet/README.md'.split(
     ' ',
   );
-const inputs = { paths: ['agent', 'test/fleet', 'docs', ':!agent/policy'], settings: {} };
+const inputs = { paths: ['agent', 'test/fleet', 'docs', ':!agent/network-policy'], settings: {} };
 const fleet = { suite: 'fleet', inputs };
 
 let root: string;

@@ -13,7 +13,7 @@ import * as z from 'zod';
 export const RECORD = 'test/run/tested.json';
 
 export type Inputs = {
-  /** Pathspecs of git: folders and files; `:!agent/policy` leaves out. */
+  /** Pathspecs of git: folders and files; `:!agent/network-policy` leaves out. */
   paths: readonly string[];
   /** What else decides: how the suite is configured. */
   settings: unknown;

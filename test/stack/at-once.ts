@@ -1,4 +1,4 @@
-import { atOnce as most } from '#shared/runtime/at-once.ts';
+import { atOnce as most } from '#shared/util/at-once.ts';
 
 /** As many as API clients usually have under way. */
 const WORKERS = 16;

@@ -1,6 +1,6 @@
 /** A server of a test, on a free port of loopback. */
 import type { Hono } from 'hono';
-import { serveApp, type RunningServer } from '#shared/runtime/http-server.ts';
+import { serveApp, type RunningServer } from '#shared/http/server.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 
 export const listening = async (app: Hono): Promise<{ url: string } & RunningServer> => {

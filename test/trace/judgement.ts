@@ -1,5 +1,5 @@
 /** What became of a packet, in words that the kernel's trace and the evaluator can both say. */
-import { addressOf } from '#shared/runtime/addresses.ts';
+import { addressOf } from '#shared/util/addresses.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { kernelFirewall } from '#shared/trace/nft/listing.ts';
 import { originsBy } from '#shared/trace/nft/origins.ts';

@@ -6,7 +6,7 @@ import type { Packet } from '#shared/trace/packet.ts';
 import type { NetworkState, Surroundings } from '#shared/trace/types.ts';
 import { network as networkReader } from '#shared/trace/values.ts';
 import type { UciSection, UciValue } from '#shared/uci/model.ts';
-import { addressOf, familyOf, numberOf } from '#shared/runtime/addresses.ts';
+import { addressOf, familyOf, numberOf } from '#shared/util/addresses.ts';
 import { Random } from './random.ts';
 
 export const DEVICES = ['d0', 'd1', 'd2', 'd3'] as const;

@@ -5,21 +5,21 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import type { Report, ReportAnswer } from '#shared/protocol/report.ts';
 import { agentKinds } from '#shared/resources/registry.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import type { Driver } from '../../agent/device/driver.ts';
-import { withoutLockOut } from '../../agent/lock-out/lock-out.ts';
+import type { Driver } from '../../agent/openwrt/driver.ts';
+import { withoutCommitConfirm } from '../../agent/commit-confirm/commit-confirm.ts';
 import { createKernelDrift } from '../../agent/reconcile/kernel-drift.ts';
 import type { LedgerRecord } from '../../agent/reconcile/ledger.ts';
 import { createLoop } from '../../agent/reconcile/loop.ts';
 import { createPace } from '../../agent/reconcile/pace.ts';
 import { createPass } from '../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../agent/reconcile/refusals.ts';
-import { createOrders } from '../../agent/report/asides.ts';
+import { createOrders } from '../../agent/report/answered-fields.ts';
 import { createBoot } from '../../agent/report/boot.ts';
 import { createChangeLog } from '../../agent/report/change-times.ts';
 import { createCoordinators } from '../../agent/report/coordinators.ts';
 import { createPublisher } from '../../agent/report/publish.ts';
 import { createStatus } from '../../agent/report/status.ts';
-import { createRuleSource } from '../../agent/rules/rules.ts';
+import { createRuleSource } from '../../agent/inputs/rules.ts';
 import { NAMESPACE } from './api-server.ts';
 import type { Process } from './process.ts';
 import { WORDS } from './vocabulary.ts';
@@ -122,7 +122,7 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
   const pass = createPass({
     driver,
     kinds: KINDS,
-    lockOut: withoutLockOut,
+    commitConfirm: withoutCommitConfirm,
     ledger: {
       record: () => state.ledger,
       write: async (record) => {

@@ -4,7 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { createElection, leadersClient, LEASE_MS } from '#shared/kube/leadership.ts';
 import { createLease } from '#shared/kube/lease.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { Registry } from '#shared/runtime/prometheus.ts';
+import { Registry } from '#shared/metrics/prometheus.ts';
 import { createCoordinator } from '../../coordinator/coordinator.ts';
 import { createMetrics } from '../../coordinator/metrics.ts';
 import { Awaited } from '../../coordinator/controllers/rules/missing-reports.ts';

@@ -4,7 +4,7 @@ import {
   OpenwrtError,
   OpenwrtUnreachableError,
   type Driver,
-} from '../../agent/device/driver.ts';
+} from '../../agent/openwrt/driver.ts';
 import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';

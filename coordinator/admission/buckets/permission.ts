@@ -3,7 +3,7 @@
  * of bucket types. Anything else in it grants nothing.
  */
 import * as z from 'zod';
-import { jsonIn } from '#shared/runtime/json.ts';
+import { jsonIn } from '#shared/util/json.ts';
 import { matchesPattern } from './wildcard.ts';
 
 const permissionSchema = z.record(z.string(), z.array(z.string())).catch({});

@@ -1,7 +1,7 @@
 /** What a rule must not have in common with others, or leave to it. */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { ORDER_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { isKept } from '../../sources/kept-rule.ts';
 import { hiddenBehind, hidersAmong } from '../hiders.ts';
 import {

@@ -4,7 +4,7 @@ import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Reference } from '#shared/resources/kind.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { isKept } from '../../sources/kept-rule.ts';
 import { tiesToLookUp } from '../ties.ts';
 import type { Check, Facts, RuleChange } from './check.ts';

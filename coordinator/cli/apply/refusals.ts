@@ -13,7 +13,7 @@ import {
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
 import { kindOf } from '#shared/resources/registry.ts';
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { deployments } from '../../sources/workload.ts';
 import { isAllowed } from '#shared/kube/access.ts';

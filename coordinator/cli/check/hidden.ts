@@ -1,7 +1,7 @@
 /** Rules that decide for no packet of their CNF: legal, and rarely meant. Pure. */
 import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { kindOf } from '#shared/resources/registry.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
 import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';

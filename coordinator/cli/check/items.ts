@@ -1,7 +1,7 @@
 /** What `sdewan check` says of a cluster, from what was seen of it. Pure. `undefined` is what the user may not see. */
 import { X509Certificate } from 'node:crypto';
 import type { Resource } from '#shared/resources/resource.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import type { CnfObject, CnfPod } from '../cluster/facts.ts';
 import { docsOf } from '../docs/topics.ts';
 import { versionViewOf, type Sides } from '../version/view.ts';

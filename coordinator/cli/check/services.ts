@@ -2,7 +2,7 @@
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION } from '#shared/names.ts';
 import { podFactsOf } from '../../sources/workload.ts';
-import { targetOf } from '../../sources/cnf-pod.ts';
+import { cnfPodOf } from '../../sources/cnf-pod.ts';
 import { claimsOf, type Cnfs } from '../../controllers/generated-rules/services/claims.ts';
 import { serviceOf } from '../../controllers/generated-rules/services/service.ts';
 
@@ -35,7 +35,7 @@ const UNKNOWN_ZONE = 'zone';
 
 const cnfsOf = (pods: readonly RuleObject[]): Cnfs => {
   const cnfs = pods.flatMap((pod) => {
-    const { namespace, purpose } = targetOf(pod);
+    const { namespace, purpose } = cnfPodOf(pod);
     const { accepts = '' } = podFactsOf(pod);
     const names = accepts.split(',').map((name) => name.trim());
     return purpose === undefined ? [] : [{ namespace, purpose, names }];

@@ -4,7 +4,7 @@ import { gather } from '../cluster/facts.ts';
 import { cnfsIn, namespaceOf } from '../cluster/scope.ts';
 import type { CommandIo } from '../command.ts';
 import type { NameLookup } from './complete.ts';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 
 /** Somebody has pressed a key. */
 const TIMEOUT_MS = 2_000;

@@ -18,7 +18,7 @@ import {
   policyEnforcementResource,
   type PolicyEnforcement,
 } from '#shared/resources/policy-enforcement.ts';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 import { NOT_ENFORCED } from '../../controllers/network-policy/not-enforced.ts';
 import type { AnyPolicy } from '../../controllers/network-policy/kept.ts';
 import { cureOf } from '../cures.ts';

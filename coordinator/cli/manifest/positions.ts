@@ -1,6 +1,6 @@
 /** The objects of a manifest, and where in the text each of their fields stands. */
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseAllDocuments, type Node } from 'yaml';
-import { withoutNulls } from '#shared/runtime/nulls.ts';
+import { withoutNulls } from '#shared/util/nulls.ts';
 import { documentError, NoDocumentsError } from './documents.ts';
 import { AS_KUBECTL } from './scalars.ts';
 

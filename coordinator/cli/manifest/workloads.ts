@@ -1,6 +1,6 @@
 /** Where pod templates are in a manifest: Pods, Deployments, StatefulSets, DaemonSets, and any of them in a List. */
 import * as z from 'zod';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 
 /** `path`: from the document to the object that holds the pod's `metadata` and `spec`. */
 export type Place = {

@@ -1,6 +1,6 @@
 /** `sdewan status` as a value and as text. Pure. */
 import * as z from 'zod';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import type { CnfObject, ClusterFacts } from '../cluster/facts.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';

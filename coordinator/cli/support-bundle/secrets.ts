@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { isSecretName, type Redaction } from '#shared/protocol/redaction.ts';
 import { AGENT_CONTAINER } from '#shared/names.ts';
-import { jsonIn } from '#shared/runtime/json.ts';
+import { jsonIn } from '#shared/util/json.ts';
 
 /** It repeats the object as text. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';

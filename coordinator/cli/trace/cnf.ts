@@ -1,5 +1,5 @@
 /** A CNF as a trace needs it: its firewall, and what is around it. Pure. */
-import { familyOf, numberOf } from '#shared/runtime/addresses.ts';
+import { familyOf, numberOf } from '#shared/util/addresses.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CnfStatus, PodStatus } from '#shared/resources/cnf-status.ts';

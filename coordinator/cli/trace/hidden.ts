@@ -2,7 +2,7 @@
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CnfStatus } from '#shared/resources/cnf-status.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
 import { reportedCnf } from './cnf.ts';
 import { originText } from './view.ts';

@@ -1,6 +1,6 @@
 /** The packet and the ends of its way, as the command line says them. */
 import * as z from 'zod';
-import { familyOf, numberOf } from '#shared/runtime/addresses.ts';
+import { familyOf, numberOf } from '#shared/util/addresses.ts';
 import { ICMP, type Packet } from '#shared/trace/packet.ts';
 import { icmpTypes, protocolNumber, PROTOCOLS } from '#shared/trace/protocols.ts';
 import * as values from '#shared/trace/values.ts';

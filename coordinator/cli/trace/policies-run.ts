@@ -1,4 +1,4 @@
-import { familyOf } from '#shared/runtime/addresses.ts';
+import { familyOf } from '#shared/util/addresses.ts';
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
@@ -10,8 +10,8 @@ import { CLUSTER_PLACE } from '#shared/policy/networks.ts';
 import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 import { addressedStatusSchema, addressesIn } from '../../sources/pod-addresses.ts';
-import { askingAmong } from '../../sources/policy-annotation.ts';
-import { targetOf } from '../../sources/cnf-pod.ts';
+import { annotatedAmong } from '../../sources/policy-annotation.ts';
+import { cnfPodOf } from '../../sources/cnf-pod.ts';
 import { podFactsOf, podResource } from '../../sources/workload.ts';
 import { gatewaysOf, type Gateway } from '../../controllers/network-policy/enforcing-cnfs.ts';
 import { orLacking, withCluster } from '../cluster/connect.ts';
@@ -85,7 +85,7 @@ const cnfPods = {
   ...podResource,
   schema: objectSchema.transform((object) => ({
     ...identityOf(object),
-    target: targetOf(object),
+    pod: cnfPodOf(object),
     aboutPolicies: podFactsOf(object).aboutPolicies,
   })),
 };
@@ -93,7 +93,7 @@ const cnfPods = {
 /** In all namespaces. */
 const enforcingCnfs = async (client: KubeClient, signal: AbortSignal): Promise<Gateway[]> => {
   const found = await listAll({ client, signal }, cnfPods, { labelSelector: PURPOSE_LABEL });
-  return gatewaysOf(askingAmong(found)).gateways;
+  return gatewaysOf(annotatedAmong(found)).gateways;
 };
 
 type Resolved = { name: string | undefined; addresses: readonly string[] };

@@ -1,6 +1,6 @@
 /** A trace as a value and as text. Pure. */
 import * as z from 'zod';
-import { addressOf } from '#shared/runtime/addresses.ts';
+import { addressOf } from '#shared/util/addresses.ts';
 import { addressText, portsText } from '#shared/trace/conditions.ts';
 import type { Packet } from '#shared/trace/packet.ts';
 import { protocolName } from '#shared/trace/protocols.ts';

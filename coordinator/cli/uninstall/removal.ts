@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { KubeClient, Selection } from '#shared/kube/client.ts';
 import { isNotFound, isOutdated, KubeError } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 
 export type Found = { resource: ResourceType; object: KubeObject };

@@ -3,12 +3,12 @@ import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { unreadSince } from '../../rule-status/unread.ts';
 import { isSilent, type RollupContext } from '../../rule-status/pod-verdict.ts';
 import { STRANGER, strangersAmong } from '../../sources/ownerless-pods.ts';
-import type { Pods } from '../../sources/cnf-pods.ts';
+import type { CnfPods } from '../../sources/cnf-pods.ts';
 import type { Reports } from '../../reports/reports.ts';
-import type { Target } from '../../sources/cnf-pod.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 import type { PodKnowledge } from './status.ts';
 
-type Sources = { pods: Pods; reports: Reports } & Pick<
+type Sources = { pods: CnfPods; reports: Reports } & Pick<
   RollupContext,
   'monotonic' | 'silentAfterMs'
 >;
@@ -23,13 +23,13 @@ export const knowledgeOf = (
   const strangers = strangersAmong(targets);
   return targets
     .filter(({ finished }) => !finished)
-    .flatMap((target) => {
-      const { name, namespace, purpose, ready, uid } = target;
+    .flatMap((pod) => {
+      const { name, namespace, purpose, ready, uid } = pod;
       if (purpose === undefined) return [];
       const reported = reports.informationOf(uid);
-      const stranger = strangers.has(target);
-      const problem = stranger ? STRANGER : problemOf(target, sources);
-      const { notReady } = target;
+      const stranger = strangers.has(pod);
+      const problem = stranger ? STRANGER : problemOf(pod, sources);
+      const { notReady } = pod;
       const { node, ip } = pods.placeOf(uid);
       return [
         {
@@ -48,14 +48,14 @@ export const knowledgeOf = (
     });
 };
 
-const problemOf = (target: Target, { reports, ...context }: Sources): string | undefined => {
-  const { agent, uid } = target;
+const problemOf = (pod: CnfPod, { reports, ...context }: Sources): string | undefined => {
+  const { agent, uid } = pod;
   if (agent.state === 'missing') return sentenceOf('AgentMissing');
   const report = reports.of(uid);
   if (!report) return sentenceOf('AgentStarting');
   if (isSilent(report, context)) return sentenceOf('AgentSilent');
   const { reachable, message } = report.openwrt;
   if (!reachable) return `OpenWRT does not answer the agent: ${message}`.slice(0, 1_024);
-  const doubt = unreadSince(report, target) ?? report.doubt;
+  const doubt = unreadSince(report, pod) ?? report.doubt;
   return doubt === '' ? undefined : `OpenWRT may not have its rules: ${doubt}`.slice(0, 1_024);
 };

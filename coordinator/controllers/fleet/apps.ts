@@ -7,7 +7,7 @@ import {
   HANDED_OVER_GATE,
   WEIGHT_ANNOTATION,
 } from '#shared/names.ts';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 import { deployments, podResource, replicaSets } from '../../sources/workload.ts';
 import type { FleetPod } from './pod.ts';
 

@@ -1,7 +1,7 @@
 /** What a roll-out does to pods: a label, an annotation and one condition. Each call can only hit the pod that was judged. */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { ACTIVE_LABEL, DELETION_COST_ANNOTATION, HANDED_OVER_GATE } from '#shared/names.ts';
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import { timestamp } from '../../rule-status/wording.ts';
 import { fleetPods, type FleetPodObject } from './apps.ts';
 import type { Action } from './decide.ts';

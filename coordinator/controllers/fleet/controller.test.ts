@@ -9,15 +9,15 @@ import {
 import { systemClock } from '#shared/runtime/clock.ts';
 import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { Registry } from '#shared/runtime/prometheus.ts';
+import { Registry } from '#shared/metrics/prometheus.ts';
 import { fleetDeployments, fleetPods, fleetReplicaSets } from './apps.ts';
 import { createFleetController, type FleetController } from './controller.ts';
 import type { AgentsHeard } from './distance-answers.ts';
 import { createRollOutMetrics } from './metrics.ts';
-import type { Standing } from './reported.ts';
+import type { ReportedRules } from './reported.ts';
 import { FakeFleetApi, NAMESPACE } from './testing/api-server.ts';
 
-const IN_SYNC: Standing = {
+const IN_SYNC: ReportedRules = {
   link: 'Connected',
   missing: new Map(),
   actual: undefined,
@@ -33,7 +33,7 @@ const template = (image: string, of: object = labels) => ({
 let api: FakeFleetApi;
 let registry: Registry;
 let events: RecordedEvent[];
-let standing: ((pod: string) => Standing) | undefined;
+let standing: ((pod: string) => ReportedRules) | undefined;
 let agents: AgentsHeard;
 let fleet: FleetController;
 /** By pod: what the agents were told last; they have it in force at once. */
@@ -130,7 +130,7 @@ const start = (): void => {
     namespace: undefined,
     standings: () => {
       const of = standing;
-      return of && ((target) => ({ ...of(target.name), actual: told.get(target.uid) }));
+      return of && ((pod) => ({ ...of(pod.name), actual: told.get(pod.uid) }));
     },
     orders: {
       agentsHeard: () => agents,

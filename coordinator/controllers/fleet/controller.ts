@@ -17,17 +17,17 @@ import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { find, isControlledBy } from '#shared/kube/owned.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import {
   cnfDeploymentResource,
   tooLarge,
   type CnfDeployment,
   type CnfDeploymentStatus,
 } from '#shared/resources/cnf-deployment.ts';
-import { targetOf, type Target } from '../../sources/cnf-pod.ts';
+import { cnfPodOf, type CnfPod } from '../../sources/cnf-pod.ts';
 import { podResource } from '../../sources/workload.ts';
 import {
   badWeightOf,
@@ -67,7 +67,7 @@ import { createMirror } from './mirror/writer.ts';
 import type { FleetPod } from './pod.ts';
 import { oursOf, sifting } from './owned-lists.ts';
 import { isPromoted } from './promotion.ts';
-import type { Standing } from './reported.ts';
+import type { ReportedRules } from './reported.ts';
 import {
   isSettled,
   steer,
@@ -83,7 +83,7 @@ export type FleetDeps = ControllerDeps & {
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
   /** What agents have said of the rules; undefined until pods and rules are known. */
-  standings: () => ((target: Target) => Standing) | undefined;
+  standings: () => ((pod: CnfPod) => ReportedRules) | undefined;
   orders: Pick<FleetOrders, 'agentsHeard' | 'begin' | 'give'>;
   /** Device -> addresses of a pod, by its uid. */
   addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
@@ -95,12 +95,12 @@ export type FleetDeps = ControllerDeps & {
 
 export type FleetController = {
   /** Something that a roll-out of the CNF may wait for has changed: one of its rules or pods, or what an agent says. */
-  mark: (cnf: Pick<Target, 'namespace' | 'purpose'>) => void;
+  mark: (cnf: Pick<CnfPod, 'namespace' | 'purpose'>) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
 type WrittenDeployment = NonNullable<CnfDeploymentStatus['deployment']>;
-type StandingOf = (target: Target) => Standing;
+type StandingOf = (pod: CnfPod) => ReportedRules;
 /** A CNFDeployment as the watch keeps it. */
 type PlacedCnf = KubeObject & { purpose: string };
 
@@ -363,7 +363,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   };
 
   const factsOfPod = (pod: FleetPodObject, standing: StandingOf): CnfFacts => {
-    const target = targetOf(pod);
+    const target = cnfPodOf(pod);
     const { namespace: where, name, uid } = pod.metadata;
     const leaving = cordoned.store.byName('', pod.spec.nodeName ?? '') !== undefined;
     const around = { ...standing(target), notReady: target.notReady, leaving };

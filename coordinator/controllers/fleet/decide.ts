@@ -3,7 +3,7 @@
  * removes the pods of both sets; decided here is when those of the staged set may have the traffic, and when they lose it again. Pure: the
  * same facts give the same decision, whichever coordinator looks, and a step that was cut off is taken again by the next look.
  */
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import {
   deletionCostOf,
   distancesOf,

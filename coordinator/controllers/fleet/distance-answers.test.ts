@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { REPORTED_AFTER, type FleetOrder } from '#shared/protocol/report.ts';
-import { report, target, UPTIME } from '../../testing/facts.ts';
+import { report, cnfPod, UPTIME } from '../../testing/facts.ts';
 import type { PodReport } from '../../rule-status/pod-report.ts';
 import { FleetOrders } from './distance-answers.ts';
 
@@ -9,7 +9,7 @@ const order = (distance: number): FleetOrder => ({ distance, nextReportMs: 2_000
 
 /** Pods of which each has reported `ages` milliseconds before UPTIME. */
 const world = (ages: Record<string, number | undefined>) => {
-  const targets = Object.keys(ages).map((name) => target(name));
+  const pods = Object.keys(ages).map((name) => cnfPod(name));
   const reports = new Map(
     Object.entries(ages).flatMap(([name, age]): [string, PodReport][] =>
       age === undefined
@@ -19,15 +19,15 @@ const world = (ages: Record<string, number | undefined>) => {
   );
   const orders = new FleetOrders({
     reportOf: (uid) => reports.get(uid),
-    pods: () => targets,
+    pods: () => pods,
     silentAfterMs: 30 * SECOND,
   });
   orders.newlyLate(UPTIME - 60 * SECOND);
   for (let at = UPTIME - 58 * SECOND; at < UPTIME; at += SECOND) orders.newlyLate(at);
-  const told = targets.map(({ uid }, distance) => [uid, order(distance)] as const);
+  const told = pods.map(({ uid }, distance) => [uid, order(distance)] as const);
   orders.give('edge/cnf-1', new Map(told));
-  for (const { uid } of targets) orders.answerTo(uid, UPTIME);
-  const unheard = (name: string): boolean => orders.hearing(target(name), UPTIME).unheard;
+  for (const { uid } of pods) orders.answerTo(uid, UPTIME);
+  const unheard = (name: string): boolean => orders.hearing(cnfPod(name), UPTIME).unheard;
   return { orders, reports, unheard };
 };
 

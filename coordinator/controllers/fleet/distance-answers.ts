@@ -5,7 +5,7 @@
 import { REPORTED_AFTER, type FleetOrder } from '#shared/protocol/report.ts';
 import type { PodReport } from '../../rule-status/pod-report.ts';
 import { isSilent } from '../../rule-status/pod-verdict.ts';
-import type { Target } from '../../sources/cnf-pod.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 import type { FleetPod } from './pod.ts';
 
 /** Reports that an agent may miss. */
@@ -23,7 +23,7 @@ export type AgentsHeard = { heard: number; known: number };
 export type FleetOrdersDeps = {
   reportOf: (podUid: string) => PodReport | undefined;
   /** All pods of CNFs. */
-  pods: () => readonly Target[];
+  pods: () => readonly CnfPod[];
   silentAfterMs: number;
 };
 
@@ -66,9 +66,9 @@ export class FleetOrders {
     return { ...given, nextReportMs };
   }
 
-  hearing(target: Target, monotonic: number): Hearing {
-    const report = this.#deps.reportOf(target.uid);
-    const isMissed = report !== undefined && !this.#isHeard(target, monotonic);
+  hearing(pod: CnfPod, monotonic: number): Hearing {
+    const report = this.#deps.reportOf(pod.uid);
+    const isMissed = report !== undefined && !this.#isHeard(pod, monotonic);
     return {
       actual: report?.fleet.distance,
       unheard: isMissed && hearsEnough(this.agentsHeard(monotonic)),
@@ -82,7 +82,7 @@ export class FleetOrders {
         ({ agent, finished, terminating }) =>
           agent.state === 'started' && !finished && !terminating,
       );
-    const heard = known.filter((target) => this.#isHeard(target, monotonic));
+    const heard = known.filter((pod) => this.#isHeard(pod, monotonic));
     return { heard: heard.length, known: known.length };
   }
 
@@ -98,7 +98,7 @@ export class FleetOrders {
     return found;
   }
 
-  #isHeard({ uid }: Target, monotonic: number): boolean {
+  #isHeard({ uid }: CnfPod, monotonic: number): boolean {
     const report = this.#deps.reportOf(uid);
     const { silentAfterMs } = this.#deps;
     if (report === undefined || isSilent(report, { monotonic, silentAfterMs })) return false;

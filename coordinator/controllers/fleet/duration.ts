@@ -1,4 +1,4 @@
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000 };
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
-import { Registry } from '#shared/runtime/prometheus.ts';
+import { Registry } from '#shared/metrics/prometheus.ts';
 import { createRollOutMetrics, type RollOutMetrics, type SeenRollOut } from './metrics.ts';
 
 const KEY = 'edge/cnf-1';

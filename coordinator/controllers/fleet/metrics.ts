@@ -1,5 +1,5 @@
 /** What the coordinator counts of roll-outs. Labels are those of CNFs, of which there is a bounded number. */
-import { Counter, Gauge, type Registry } from '#shared/runtime/prometheus.ts';
+import { Counter, Gauge, type Registry } from '#shared/metrics/prometheus.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { createCnfCounts, MAX_CNFS, type CnfLabels } from '../rules/cnf-counts.ts';
 import type { Stage } from './decide.ts';

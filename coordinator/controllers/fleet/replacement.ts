@@ -2,7 +2,7 @@
  * Which pod of a CNFDeployment is to be replaced, and when its set is rolled instead. From times that outlive a coordinator: the pod's own, and that of
  * the last report in its CNF. Pure.
  */
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { healthOf, isInSync, type CnfFacts } from './mirror/facts.ts';
 import { hearsEnough, type AgentsHeard } from './distance-answers.ts';
 

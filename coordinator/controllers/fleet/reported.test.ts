@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { context, report, rule, SILENT_AFTER, target, UPTIME, word } from '../../testing/facts.ts';
+import { context, report, rule, SILENT_AFTER, cnfPod, UPTIME, word } from '../../testing/facts.ts';
 import type { PodReport } from '../../rule-status/pod-report.ts';
 import { standingOf } from './reported.ts';
 
-const pod = target('cnf-1-a', { ready: false });
+const pod = cnfPod('cnf-1-a', { ready: false });
 const of = (said: PodReport | undefined, now = context()) => standingOf([rule()], pod, said, now);
 const missed = (reason: string, refused: boolean) =>
   new Map([['FirewallRule reject-80', { refused, reason }]]);

@@ -1,5 +1,5 @@
 /** What the agent of a pod has reported of the rules of its CNF, as a roll-out judges it. Pure. */
-import type { Target } from '../../sources/cnf-pod.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 import { isSilent, type RollupContext } from '../../rule-status/pod-verdict.ts';
 import { podSync } from '../../rule-status/pod-sync.ts';
 import type { PodReport } from '../../rule-status/pod-report.ts';
@@ -7,18 +7,18 @@ import type { Rule } from '../../sources/rule.ts';
 import { isOfRule } from '../../rule-status/wording.ts';
 import type { FleetPod } from './pod.ts';
 
-export type Standing = Pick<FleetPod, 'actual' | 'link' | 'missing' | 'unheard'>;
+export type ReportedRules = Pick<FleetPod, 'actual' | 'link' | 'missing' | 'unheard'>;
 
 /** `rules`: those of the pod's purpose. Whether its containers are ready is the roll-out's own question: behind its gate no pod is. */
 export const standingOf = (
   rules: Iterable<Rule>,
-  target: Target,
+  pod: CnfPod,
   report: PodReport | undefined,
   context: RollupContext,
-): Pick<Standing, 'link' | 'missing'> => {
-  const { problems } = podSync(rules, { ...target, ready: true }, report, context);
+): Pick<ReportedRules, 'link' | 'missing'> => {
+  const { problems } = podSync(rules, { ...pod, ready: true }, report, context);
   return {
-    link: linkOf(target, report, context),
+    link: linkOf(pod, report, context),
     missing: new Map(
       problems.map(({ rule, reason, failed }) => [
         `${rule.kind} ${rule.name}`,
@@ -29,7 +29,7 @@ export const standingOf = (
 };
 
 const linkOf = (
-  { uid }: Target,
+  { uid }: CnfPod,
   report: PodReport | undefined,
   context: RollupContext,
 ): FleetPod['link'] => {

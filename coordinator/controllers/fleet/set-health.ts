@@ -1,5 +1,5 @@
 /** Whether a staged set may have the traffic, and whether one that has it must lose it: its pods against those of the set that serves. Pure. */
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import type { FleetPod } from './pod.ts';
 
 export type Judgement = {

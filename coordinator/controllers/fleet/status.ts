@@ -1,5 +1,5 @@
 /** The status of a CNFDeployment out of what a look has found. Pure. */
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import {
   MAX_WAITS,
   type CnfDeployment,

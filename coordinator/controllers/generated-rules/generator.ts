@@ -12,7 +12,7 @@ import {
   type Outcome,
 } from '#shared/kube/controller.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
-import { Index } from '#shared/kube/key-index.ts';
+import { Index } from '#shared/kube/informer/key-index.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isOvertaken } from '#shared/kube/owned.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';

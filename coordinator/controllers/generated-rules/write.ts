@@ -4,7 +4,7 @@ import { isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { find, keep, type Desired, type Kept } from '#shared/kube/owned.ts';
 import { AGENTS_FINALIZER, BUCKET_TYPE_LABEL, MANAGED_BY, PURPOSE_LABEL } from '#shared/names.ts';
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 
 /** `wanted` undefined: there is to be none. `present`: as it was seen. */
 export type RuleChange = { resource: ResourceType } & (

@@ -9,7 +9,7 @@ import type {
   PolicyEnforcementSpec,
 } from '#shared/resources/policy-enforcement.ts';
 import type { AskedPolicies } from './desired.ts';
-import { inTurns } from '#shared/runtime/in-turns.ts';
+import { inTurns } from '#shared/util/in-turns.ts';
 import { desiredEnforcement, desiredGroup, groupsOf, type PolicyPlace } from './objects.ts';
 import { slicesOf } from './slices.ts';
 

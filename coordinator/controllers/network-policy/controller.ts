@@ -13,14 +13,14 @@ import {
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { isOvertaken, keep } from '#shared/kube/owned.ts';
 import { createOwnWrites, type OwnWrites } from '#shared/kube/own-writes.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { addressGroupResource, type AddressGroup } from '#shared/resources/address-group.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
 } from '#shared/resources/policy-enforcement.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import { changesFor, isAbout, type About, type Changes, type ObjectChange } from './changes.ts';
 import {
   askedOf,
@@ -32,7 +32,7 @@ import {
 import type { PolicyMetrics } from './metrics.ts';
 import { keyOf, placeOf, type PolicyPlace } from './objects.ts';
 import { gatewaysOf, type Gateway } from './enforcing-cnfs.ts';
-import type { AskingPod } from '../../sources/policy-annotation.ts';
+import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
 import { writeStatuses } from './status-writer.ts';
 import type { PolicyWorld } from './sources.ts';
 
@@ -41,7 +41,7 @@ export type PoliciesDeps = ControllerDeps & {
   world: PolicyWorld;
   policyMetrics: PolicyMetrics;
   /** Those that say that their CNF enforces policies; undefined while that is not known. */
-  asking: () => readonly AskingPod[] | undefined;
+  asking: () => readonly AnnotatedPod[] | undefined;
   /** Uids of the pods of a CNF. */
   podsOf: (place: PolicyPlace) => ReadonlySet<string>;
   record: (event: RecordedEvent) => void;

@@ -7,7 +7,7 @@ import type { Policy } from '#shared/policy/network-policy.ts';
 import { CLUSTER_SCOPE, placeName, type Scope } from '#shared/policy/networks.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcementSpec, Refusal } from '#shared/resources/policy-enforcement.ts';
-import { inTurns } from '#shared/runtime/in-turns.ts';
+import { inTurns } from '#shared/util/in-turns.ts';
 import { groupsOf } from './objects.ts';
 import { scopeOf, type Gateway } from './enforcing-cnfs.ts';
 import type { AnyPolicy } from './kept.ts';

@@ -23,8 +23,8 @@ import {
   type UnreadPolicy,
 } from '#shared/policy/network-policy.ts';
 import { MAX_PORTS_TEXT } from '#shared/policy/pod-ports.ts';
-import { own } from '#shared/runtime/own.ts';
-import { shortened } from '#shared/runtime/shortened.ts';
+import { own } from '#shared/util/own.ts';
+import { shortened } from '#shared/util/shortened.ts';
 import { addressedStatusSchema, addressesIn } from '../../sources/pod-addresses.ts';
 import { podResource } from '../../sources/workload.ts';
 import type { PolicyShares } from './policy-shares.ts';

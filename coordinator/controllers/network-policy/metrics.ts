@@ -1,5 +1,5 @@
 /** What the coordinator tells Prometheus of policies. */
-import { exposeGauge, type Registry } from '#shared/runtime/prometheus.ts';
+import { exposeGauge, type Registry } from '#shared/metrics/prometheus.ts';
 import type { LiveGroups } from './live-groups.ts';
 
 export type PolicyMetrics = {

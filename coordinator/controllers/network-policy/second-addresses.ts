@@ -12,7 +12,7 @@ import {
 } from '#shared/names.ts';
 import { blockText, parseBlock } from '#shared/policy/addresses.ts';
 import { bareName, CLUSTER_PLACE, type SecondAddresses } from '#shared/policy/networks.ts';
-import { jsonIn } from '#shared/runtime/json.ts';
+import { jsonIn } from '#shared/util/json.ts';
 
 const MAX_LENGTH = 16_384;
 /** Of one pod. */

@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
-import type { StoreEvent } from '#shared/kube/store.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
+import type { StoreEvent } from '#shared/kube/informer/store.ts';
 import type { Group } from '#shared/policy/groups.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';

@@ -8,7 +8,7 @@ import {
   policyEnforcementResource,
   type PolicyEnforcement,
 } from '#shared/resources/policy-enforcement.ts';
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import type { Compiled } from './desired.ts';
 import { keyOf, type PolicyPlace } from './objects.ts';
 import { ownStatusOf, type OwnStatus, type Status } from './status.ts';

@@ -16,7 +16,7 @@ import {
 import { NUDGE_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { Turns } from '#shared/runtime/turns.ts';
+import { Turns } from '#shared/util/turns.ts';
 
 export type NudgeDeps = {
   client: Pick<KubeClient, 'list' | 'patch'>;

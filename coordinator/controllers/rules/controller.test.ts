@@ -9,13 +9,13 @@ import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { Registry } from '#shared/runtime/prometheus.ts';
+import { Registry } from '#shared/metrics/prometheus.ts';
 import { createMetrics } from '../../metrics.ts';
 import { Reports } from '../../reports/reports.ts';
 import { ruleOf } from '../../sources/rule.ts';
 import type { RuleVersion } from '../../sources/rules.ts';
-import type { Target } from '../../sources/cnf-pod.ts';
-import { sentReport, target, word } from '../../testing/facts.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
+import { sentReport, cnfPod, word } from '../../testing/facts.ts';
 import { ruleObject, ruleResource } from '../../testing/rule-object.ts';
 import { Awaited } from './missing-reports.ts';
 import { RuleFacts } from './facts.ts';
@@ -29,8 +29,8 @@ let writes: string[];
 let newer: RuleVersion | undefined;
 /** Of the rule's kind. */
 let kind: Pick<Resource, 'coalesceMs' | 'status'>;
-let watchedPods: Target[];
-let livePods: Target[];
+let watchedPods: CnfPod[];
+let livePods: CnfPod[];
 let looks: number;
 let reads: number;
 let reports: Reports;
@@ -175,7 +175,7 @@ it('leaves the fields of a status that only the kind of the rule has as they are
 });
 
 it('waits before it writes a problem that may pass by itself', async () => {
-  watchedPods = [target('a')];
+  watchedPods = [cnfPod('a')];
   await work(ruleObject());
   expect(waits).toEqual([100, 2_000]);
   expect(writes).toEqual(['status rule-1@1']);
@@ -211,12 +211,12 @@ it('reconciles the rules that a pod without its label still reports', async () =
   [stored, watched] = [ruleObject({ labels: {} }), ruleObject({ labels: {} })];
   const page = sentReport({ rules: [word({ uid: 'rule-1' })] });
   reports.accept('uid-a', page, { monotonic: 0, wall: 0 });
-  reconciler.markPod(target('a', { purpose: undefined }));
+  reconciler.markPod(cnfPod('a', { purpose: undefined }));
   await expect.poll(() => writes).toEqual(['status rule-1@1']);
 });
 
 it('records one Event for a removal that stays blocked', async () => {
-  watchedPods = [target('a')];
+  watchedPods = [cnfPod('a')];
   const asked = { deletionTimestamp: new Date().toISOString() };
   [stored, watched] = [ruleObject(asked), ruleObject(asked)];
   reconciler.markRule('rule-1');
@@ -229,7 +229,7 @@ it.each([
   ['nothing where nothing is left', '', []],
   ['what may still be up', 'tunnels of before', ['TunnelsLeftUp']],
 ])('records of a rule that goes %s', async (_what, message, expected) => {
-  watchedPods = [target('a')];
+  watchedPods = [cnfPod('a')];
   livePods = watchedPods;
   const said = word({
     uid: 'rule-1',
@@ -269,7 +269,7 @@ describe('an outdated version', () => {
 
 it('tells half a minute later what a rule waits for, once', async () => {
   const waits = { state: 'Pending', reason: 'WaitingForSecret', message: 'key' } as const;
-  watchedPods = [target('a')];
+  watchedPods = [cnfPod('a')];
   reports.accept('uid-a', sentReport({ rules: [word({ ...waits, revision: 'r1' })] }), {
     monotonic: systemClock.monotonic(),
     wall: Date.now(),
@@ -301,7 +301,7 @@ describe('before the finalizer is removed', () => {
   });
 
   it('a pod that only that look finds keeps it, and is named', async () => {
-    livePods = [target('unseen')];
+    livePods = [cnfPod('unseen')];
     [stored, watched] = [ruleObject(deleting), ruleObject(deleting)];
     reconciler.markRule('rule-1');
     await expect.poll(() => writes).toEqual(['status rule-1@1']);
@@ -313,7 +313,7 @@ describe('before the finalizer is removed', () => {
   });
 
   it('no such look happens while a known pod blocks', async () => {
-    watchedPods = [target('a')];
+    watchedPods = [cnfPod('a')];
     [stored, watched] = [ruleObject(deleting), ruleObject(deleting)];
     reconciler.markRule('rule-1');
     await expect.poll(() => writes).toEqual(['status rule-1@1']);

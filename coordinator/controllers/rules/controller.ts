@@ -16,13 +16,13 @@ import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import { find } from '#shared/kube/owned.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
-import type { Counter, Histogram } from '#shared/runtime/prometheus.ts';
+import type { Counter, Histogram } from '#shared/metrics/prometheus.ts';
 import { addOurFinalizer, hasOurFinalizers, removeOurFinalizers } from './finalizer.ts';
 import type { Reports } from '../../reports/reports.ts';
 import type { RuleInSync } from '../../tracing/spans.ts';
 import type { Rule } from '../../sources/rule.ts';
 import type { Rules, RuleVersion } from '../../sources/rules.ts';
-import type { Target } from '../../sources/cnf-pod.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 import { Announcer } from './events.ts';
 import { ownFieldsOf } from './own-fields.ts';
 import { Progress } from './progress.ts';
@@ -119,7 +119,7 @@ export class RulesController {
   }
 
   /** All rules that the pod has a part in: those of its purpose, and those that it still reports. */
-  markPod({ namespace, purpose, uid }: Target): void {
+  markPod({ namespace, purpose, uid }: CnfPod): void {
     const { rules, reports } = this.#deps;
     if (purpose !== undefined) this.markRules(rules.uidsOfPurpose(namespace, purpose));
     for (const spokenOf of reports.of(uid)?.rules.keys() ?? [])
@@ -172,7 +172,7 @@ export class RulesController {
       // The watch brings the version that has it, and marks the rule again.
       return 'done';
     }
-    return againIn(await this.#say(version, facts, facts.targetsOf(rule), signal));
+    return againIn(await this.#say(version, facts, facts.podsOf(rule), signal));
   }
 
   async #bringAway(
@@ -182,12 +182,12 @@ export class RulesController {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { rule } = version;
-    let targets = facts.targetsOf(rule);
-    let decision = facts.decide(rule, targets);
+    let pods = facts.podsOf(rule);
+    let decision = facts.decide(rule, pods);
     let lookAgain = false;
     if (decision.remove && hasOurFinalizers(version)) {
-      targets = await facts.lookForTargets(rule);
-      decision = facts.decide(rule, targets);
+      pods = await facts.lookForTargets(rule);
+      decision = facts.decide(rule, pods);
       if (decision.remove) {
         await this.#removeFinalizer(version, deletedAt, signal);
         this.#tellRemarks(version, decision);
@@ -195,7 +195,7 @@ export class RulesController {
       }
       lookAgain = true;
     }
-    const waitMs = await this.#say(version, facts, targets, signal);
+    const waitMs = await this.#say(version, facts, pods, signal);
     const blockedInMs = deletedAt + BLOCKED_AFTER_MS - this.#deps.clock.now();
     if (decision.blockers.length > 0 && blockedInMs <= 0) this.#tellBlocked(version);
     const times = [
@@ -224,12 +224,12 @@ export class RulesController {
   async #say(
     version: RuleVersion,
     facts: RuleFacts,
-    targets: readonly Target[],
+    pods: readonly CnfPod[],
     signal: AbortSignal,
   ): Promise<number | undefined> {
     const { client, clock, metrics, rules } = this.#deps;
     const { resource, object, rule } = version;
-    const status = { ...ownFieldsOf(version), ...facts.status(rule, targets) };
+    const status = { ...ownFieldsOf(version), ...facts.status(rule, pods) };
     const isNew = !isDeepStrictEqual(status, object.status);
     const change = { before: rule.status, now: status };
     const waits = [this.#progress, this.#pace].map((part) =>

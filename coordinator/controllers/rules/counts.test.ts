@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RuleStatus } from '#shared/protocol/status.ts';
-import { NOW, rule, sentReport, target } from '../../testing/facts.ts';
+import { NOW, rule, sentReport, cnfPod } from '../../testing/facts.ts';
 import type { Rule } from '../../sources/rule.ts';
 import { Reports } from '../../reports/reports.ts';
 import { Awaited } from './missing-reports.ts';
@@ -11,7 +11,7 @@ const SILENT_AFTER = 1_000;
 it('a pod that does not report is silent when its time is up, whether or not this leader ever received a report of it', () => {
   const reports = new Reports({ silentAfterMs: SILENT_AFTER });
   const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
-  const pods = [target('a'), target('b'), target('c'), target('gone', { terminating: true })];
+  const pods = [cnfPod('a'), cnfPod('b'), cnfPod('c'), cnfPod('gone', { terminating: true })];
   const silentAt = (monotonic: number): number =>
     censusOf(pods, reports, { monotonic, silentAfterMs: SILENT_AFTER, awaited }).find(
       ([{ state }]) => state === 'silent',
@@ -74,7 +74,7 @@ it('of each CNF the oldest rule out of sync, deletion and report is told, and no
     rule({ purpose: 'cnf-2', status: statusWith(['Ready', 'True', 'InSync', 900_000]) }),
     rule({ purpose: 'cnf-2' }),
   ];
-  const pods = [target('a'), target('b'), target('new'), target('c', { terminating: true })];
+  const pods = [cnfPod('a'), cnfPod('b'), cnfPod('new'), cnfPod('c', { terminating: true })];
   expect(agesOf(rulesWith(...rules), pods, reports, { now: NOW, monotonic: 7_000 })).toEqual([
     [
       { namespace: 'edge', purpose: 'cnf-1' },
@@ -92,7 +92,7 @@ it('a pod whose OpenWRT does not answer is counted as long as its agent says so'
   const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
   const context = { monotonic: 0, silentAfterMs: SILENT_AFTER, awaited };
   const unreachable = (): number | undefined =>
-    censusOf([target('a'), target('b')], reports, context).find(
+    censusOf([cnfPod('a'), cnfPod('b')], reports, context).find(
       ([{ state }]) => state === 'unreachable',
     )?.[1];
   const openwrt = { reachable: false, driver: 'ubus', message: 'no answer', driftRepairs: 0 };

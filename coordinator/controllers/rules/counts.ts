@@ -6,7 +6,7 @@ import { isSilent, type RollupContext } from '../../rule-status/pod-verdict.ts';
 import type { Reports } from '../../reports/reports.ts';
 import type { Rule } from '../../sources/rule.ts';
 import type { Awaited } from './missing-reports.ts';
-import type { Target } from '../../sources/cnf-pod.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 
 type KnownRules = {
   uids: () => Iterable<string>;
@@ -64,7 +64,7 @@ export type CnfAges = {
 /** All CNFs that have a rule or a pod. */
 export const agesOf = (
   rules: KnownRules,
-  pods: readonly Target[],
+  pods: readonly CnfPod[],
   reports: Reports,
   { now, monotonic }: Pick<RollupContext, 'now' | 'monotonic'>,
 ): (readonly [CnfLabels, CnfAges])[] => {
@@ -101,7 +101,7 @@ const rulesOf = (rules: KnownRules): Rule[] =>
 const conditionOf = (status: Rule['status'], type: ConditionType): Condition | undefined =>
   status?.conditions?.find((condition) => condition.type === type);
 
-const isLive = ({ finished, terminating }: Target): boolean => !finished && !terminating;
+const isLive = ({ finished, terminating }: CnfPod): boolean => !finished && !terminating;
 
 const stateOf = ({ deletedAt, status }: Rule): State => {
   if (deletedAt !== undefined) return 'removing';
@@ -111,13 +111,13 @@ const stateOf = ({ deletedAt, status }: Rule): State => {
 export type PodLabels = CnfLabels & { state: 'live' | 'without_agent' | 'silent' | 'unreachable' };
 
 export const censusOf = (
-  pods: readonly Target[],
+  pods: readonly CnfPod[],
   reports: Reports,
   context: Pick<RollupContext, 'monotonic' | 'silentAfterMs'> & {
     awaited: Pick<Awaited, 'isOverdue'>;
   },
 ): (readonly [PodLabels, number])[] => {
-  const isSilentNow = ({ uid }: Target): boolean => {
+  const isSilentNow = ({ uid }: CnfPod): boolean => {
     const report = reports.of(uid);
     return report ? isSilent(report, context) : context.awaited.isOverdue(uid);
   };
@@ -127,7 +127,7 @@ export const censusOf = (
   );
   return [...groups.values()].flatMap((group) => {
     const { namespace = '', purpose = '' } = group[0] ?? {};
-    const count = (state: PodLabels['state'], some: readonly Target[]) =>
+    const count = (state: PodLabels['state'], some: readonly CnfPod[]) =>
       [{ namespace, purpose, state }, some.length] as const;
     return [
       count('live', group),

@@ -1,11 +1,11 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { RuleStatus } from '#shared/protocol/status.ts';
-import { context, report, reportsOf, rule, target, word } from '../../testing/facts.ts';
+import { context, report, reportsOf, rule, cnfPod, word } from '../../testing/facts.ts';
 import type { RuleWord } from '../../rule-status/pod-report.ts';
 import { rollup } from '../../rule-status/rollup.ts';
 import { Announcer, type Announcement } from './events.ts';
 
-const pod = target('a');
+const pod = cnfPod('a');
 
 const statusWith = (changes: Partial<RuleWord>, before?: RuleStatus): RuleStatus =>
   rollup(rule({ status: before }), [pod], reportsOf([[pod, report([word(changes)])]]), context());
@@ -53,7 +53,7 @@ it('records no Event for what passes by itself', () => {
 });
 
 it('records no Event for further pods with the same problem, nor when fewer have it', () => {
-  const pods = ['a', 'b', 'c'].map((name) => target(name));
+  const pods = ['a', 'b', 'c'].map((name) => cnfPod(name));
   const wrong = { state: 'Failed', reason: 'NameTaken', message: 'taken' } as const;
   const on = (count: number): RuleStatus => {
     const reports = pods.map(
@@ -70,7 +70,7 @@ it('records no Event for further pods with the same problem, nor when fewer have
 it('records no Event for a pod that comes back, until another generation is on all pods', () => {
   const away = rollup(
     rule({ status: inSync }),
-    [target('a', { ready: false })],
+    [cnfPod('a', { ready: false })],
     new Map(),
     context(),
   );
@@ -106,7 +106,7 @@ it('forgets the oldest of more than twenty causes', () => {
 });
 
 it('records no Event for what another pod says meanwhile', () => {
-  const pods = [target('a'), target('b')];
+  const pods = [cnfPod('a'), cnfPod('b')];
   const wrong = report([word({ state: 'Failed', reason: 'NameTaken', message: 'taken' })]);
   const whileOther = (says: Partial<RuleWord>): RuleStatus => {
     const reports = [wrong, report([word(says)])];

@@ -2,18 +2,18 @@ import { beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#shared/runtime/clock.ts';
 import type { RuleState } from '#shared/protocol/report.ts';
 import { Reports } from '../../reports/reports.ts';
-import { sentReport, rule, target } from '../../testing/facts.ts';
+import { sentReport, rule, cnfPod } from '../../testing/facts.ts';
 import { Awaited } from './missing-reports.ts';
 import { RuleFacts } from './facts.ts';
 
-const own = target('own');
-const foreign = target('foreign', { purpose: 'cnf-2', serves: 'cnf-2' });
+const own = cnfPod('own');
+const foreign = cnfPod('foreign', { purpose: 'cnf-2', serves: 'cnf-2' });
 
 let reports: Reports;
 let facts: RuleFacts;
 
 const namesFor = (changes: Parameters<typeof rule>[0]): string[] =>
-  facts.targetsOf(rule(changes)).map(({ name }) => name);
+  facts.podsOf(rule(changes)).map(({ name }) => name);
 
 const says = (state: RuleState): void => {
   reports.accept(

@@ -5,14 +5,14 @@ import { confirms, decide, type Decision } from '../../rule-status/deletion.ts';
 import type { RollupContext } from '../../rule-status/pod-verdict.ts';
 import { rollup } from '../../rule-status/rollup.ts';
 import type { PodReport } from '../../rule-status/pod-report.ts';
-import type { Pods } from '../../sources/cnf-pods.ts';
+import type { CnfPods } from '../../sources/cnf-pods.ts';
 import type { Reports } from '../../reports/reports.ts';
 import type { Rule } from '../../sources/rule.ts';
-import type { Target } from '../../sources/cnf-pod.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 import type { Awaited } from './missing-reports.ts';
 
 export type FactsDeps = {
-  pods: Pick<Pods, 'ofPurpose' | 'ofNamespace' | 'look'>;
+  pods: Pick<CnfPods, 'ofPurpose' | 'ofNamespace' | 'look'>;
   reports: Reports;
   awaited: Awaited;
   silentAfterMs: number;
@@ -27,36 +27,36 @@ export class RuleFacts {
   }
 
   /** Pods of the purpose; for a rule being deleted also those that have it from a time when its label was another. */
-  targetsOf(rule: Rule): Target[] {
+  podsOf(rule: Rule): CnfPod[] {
     const { pods } = this.#deps;
     if (rule.deletedAt !== undefined)
-      return pods.ofNamespace(rule.namespace).filter((target) => this.#mayHold(rule, target));
+      return pods.ofNamespace(rule.namespace).filter((pod) => this.#mayHold(rule, pod));
     return rule.purpose === undefined ? [] : pods.ofPurpose(rule.namespace, rule.purpose);
   }
 
   /** The same from the API server, pods without a label too. @throws KubeError */
-  async lookForTargets(rule: Rule): Promise<Target[]> {
+  async lookForTargets(rule: Rule): Promise<CnfPod[]> {
     const present = await this.#deps.pods.look(rule.namespace);
-    return present.filter((target) => this.#mayHold(rule, target));
+    return present.filter((pod) => this.#mayHold(rule, pod));
   }
 
-  decide(rule: Rule, targets: readonly Target[]): Decision {
-    return decide(rule, targets, this.#reportsOf(targets), this.#context());
+  decide(rule: Rule, pods: readonly CnfPod[]): Decision {
+    return decide(rule, pods, this.#reportsOf(pods), this.#context());
   }
 
-  status(rule: Rule, targets: readonly Target[]): RuleStatus {
-    return rollup(rule, targets, this.#reportsOf(targets), this.#context());
+  status(rule: Rule, pods: readonly CnfPod[]): RuleStatus {
+    return rollup(rule, pods, this.#reportsOf(pods), this.#context());
   }
 
-  #mayHold(rule: Rule, target: Target): boolean {
-    if (rule.purpose !== undefined && target.purpose === rule.purpose) return true;
-    const word = this.#deps.reports.of(target.uid)?.rules.get(rule.uid);
+  #mayHold(rule: Rule, pod: CnfPod): boolean {
+    if (rule.purpose !== undefined && pod.purpose === rule.purpose) return true;
+    const word = this.#deps.reports.of(pod.uid)?.rules.get(rule.uid);
     return word !== undefined && !confirms(word, rule);
   }
 
-  #reportsOf(targets: readonly Target[]): ReadonlyMap<string, PodReport> {
+  #reportsOf(pods: readonly CnfPod[]): ReadonlyMap<string, PodReport> {
     const reports = new Map<string, PodReport>();
-    for (const { uid } of targets) {
+    for (const { uid } of pods) {
       const report = this.#deps.reports.of(uid);
       if (report) reports.set(uid, report);
     }

@@ -4,7 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { Registry } from '#shared/runtime/prometheus.ts';
+import { Registry } from '#shared/metrics/prometheus.ts';
 import { createMetrics } from '../../metrics.ts';
 import { Reports } from '../../reports/reports.ts';
 import { ruleObject, ruleResource } from '../../testing/rule-object.ts';

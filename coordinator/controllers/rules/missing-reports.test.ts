@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
-import { target } from '../../testing/facts.ts';
+import { cnfPod } from '../../testing/facts.ts';
 import { Awaited, LAST_MS } from './missing-reports.ts';
 
 const SILENT_AFTER = 20_000;
@@ -13,7 +13,7 @@ describe('of one that leads', () => {
 
   beforeEach(() => {
     awaited = new Awaited({ silentAfterMs: 1_000 });
-    awaited.begin([target('a'), target('b'), target('bare', { agent: { state: 'missing' } })]);
+    awaited.begin([cnfPod('a'), cnfPod('b'), cnfPod('bare', { agent: { state: 'missing' } })]);
   });
 
   it('the pods that can report are awaited, until they have', () => {
@@ -48,7 +48,7 @@ describe('what is left to the next one', () => {
   const next = (left: string): Awaited => {
     const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
     awaited.read(left);
-    awaited.begin([target('a'), target('b')]);
+    awaited.begin([cnfPod('a'), cnfPod('b')]);
     return awaited;
   };
 
@@ -64,7 +64,7 @@ describe('what is left to the next one', () => {
 
   it('is of bounded size, and of those first that have least time left', () => {
     const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
-    const pods = Array.from({ length: 5_000 }, (_, at) => target(`pod-${at}`));
+    const pods = Array.from({ length: 5_000 }, (_, at) => cnfPod(`pod-${at}`));
     awaited.read('{"uid-pod-4999":1000}');
     awaited.begin(pods);
     const left = awaited.write();
@@ -86,7 +86,7 @@ type Moment = {
 
 /** One coordinator after the other, each of which knows nothing but what the Lease has; nobody asks how long there was none between two. */
 function* lead(lives: readonly Life[]): Generator<Moment> {
-  const pod = target('a');
+  const pod = cnfPod('a');
   let lease = '';
   let since = { isReceiver: true, ledMs: 0 };
   let sinceKnown = { ledMs: 0, lives: 0 };

@@ -17,8 +17,8 @@
  */
 import * as z from 'zod';
 import type { Handover } from '#shared/kube/lease.ts';
-import { jsonIn } from '#shared/runtime/json.ts';
-import type { Target } from '../../sources/cnf-pod.ts';
+import { jsonIn } from '#shared/util/json.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 
 /** Between renewals of the Lease are up to 2.2 s, and `listened` is called once a second. */
 export const LAST_MS = 3_500;
@@ -51,7 +51,7 @@ export class Awaited implements Handover {
   }
 
   /** This replica leads, and none of these pods has reported to it lately. */
-  begin(pods: readonly Target[]): void {
+  begin(pods: readonly CnfPod[]): void {
     const left = parse(this.#left);
     this.#usedMs = new Map();
     for (const { uid, agent } of pods) {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Drift } from '#shared/protocol/report.ts';
-import { target } from '../../testing/facts.ts';
+import { cnfPod } from '../../testing/facts.ts';
 import { driftRepaired } from './pod-events.ts';
 
 const drift = (section: string, changes: Partial<Drift> = {}): Drift => ({
@@ -10,7 +10,7 @@ const drift = (section: string, changes: Partial<Drift> = {}): Drift => ({
   ...changes,
 });
 const messagesOf = (...drifts: Drift[]): string[] =>
-  driftRepaired(target('cnf-1-a'), drifts).map(({ message }) => message);
+  driftRepaired(cnfPod('cnf-1-a'), drifts).map(({ message }) => message);
 
 it('is one Event for the sections of a package, in the same words when it happens again', () => {
   const message =

@@ -1,61 +1,57 @@
 /** Events on the pods of CNFs. */
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import type { Drift, UnreadOthers } from '#shared/protocol/report.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { podResource } from '../../sources/workload.ts';
-import type { Target } from '../../sources/cnf-pod.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 
-export const agentMissing = (target: Target): RecordedEvent => ({
-  object: podOf(target),
+export const agentMissing = (pod: CnfPod): RecordedEvent => ({
+  object: podOf(pod),
   type: 'Warning',
   reason: 'AgentMissing',
   message: `${sentenceOf('AgentMissing')}; re-create it`,
 });
 
-export const podNotReady = (target: Target): RecordedEvent => ({
-  object: podOf(target),
+export const podNotReady = (pod: CnfPod): RecordedEvent => ({
+  object: podOf(pod),
   type: 'Warning',
   reason: 'PodNotReady',
-  message: `${target.notReady}; until the pod is ready, its rules are not in sync`,
+  message: `${pod.notReady}; until the pod is ready, its rules are not in sync`,
 });
 
 /** One for each package, whose words are the same when it happens again. */
-export const driftRepaired = (target: Target, drifts: readonly Drift[]): RecordedEvent[] => {
+export const driftRepaired = (pod: CnfPod, drifts: readonly Drift[]): RecordedEvent[] => {
   const emptied = new Set(drifts.flatMap(({ package: name, whole }) => (whole ? [name] : [])));
   const changed = Map.groupBy(
     drifts.filter(({ whole }) => !whole),
     (drift) => drift.package,
   );
   return [
-    ...[...emptied].map((name) => packageRestored(target, name)),
-    ...[...changed].map(([name, sections]) => sectionsRestored(target, name, sections)),
+    ...[...emptied].map((name) => packageRestored(pod, name)),
+    ...[...changed].map(([name, sections]) => sectionsRestored(pod, name, sections)),
   ];
 };
 
-const packageRestored = (target: Target, name: string): RecordedEvent => ({
-  object: podOf(target),
+const packageRestored = (pod: CnfPod, name: string): RecordedEvent => ({
+  object: podOf(pod),
   type: 'Warning',
   reason: 'DriftRepaired',
   message: `OpenWRT has come back without the agent's sections of package ${name}, as after a restart; the agent has written them again`,
 });
 
-const sectionsRestored = (
-  target: Target,
-  name: string,
-  sections: readonly Drift[],
-): RecordedEvent => {
+const sectionsRestored = (pod: CnfPod, name: string, sections: readonly Drift[]): RecordedEvent => {
   const names = [...new Set(sections.map(({ section }) => section))].sort();
   return {
-    object: podOf(target),
+    object: podOf(pod),
     type: 'Warning',
     reason: 'DriftRepaired',
     message: `somebody else changed package ${name} on OpenWRT (${few(names)}); the agent has put it back`,
   };
 };
 
-export const commentsRemoved = (target: Target, uciPackage: string): RecordedEvent => ({
-  object: podOf(target),
+export const commentsRemoved = (pod: CnfPod, uciPackage: string): RecordedEvent => ({
+  object: podOf(pod),
   type: 'Normal',
   reason: 'CommentsRemoved',
   message:
@@ -65,8 +61,8 @@ export const commentsRemoved = (target: Target, uciPackage: string): RecordedEve
   once: true,
 });
 
-export const stateFolderUnwritable = (target: Target, cause: string): RecordedEvent => ({
-  object: podOf(target),
+export const stateFolderUnwritable = (pod: CnfPod, cause: string): RecordedEvent => ({
+  object: podOf(pod),
   type: 'Warning',
   reason: 'StateFolderUnwritable',
   message: `${cause}; until that is mended nothing is changed on OpenWRT. The folder is an emptyDir of the pod: free its node's disk, or replace the pod`,
@@ -75,10 +71,10 @@ export const stateFolderUnwritable = (target: Target, cause: string): RecordedEv
 });
 
 export const sectionsUnread = (
-  target: Target,
+  pod: CnfPod,
   { package: uciPackage, sections }: UnreadOthers,
 ): RecordedEvent => ({
-  object: podOf(target),
+  object: podOf(pod),
   type: 'Warning',
   reason: 'SectionsUnread',
   message: `the agent cannot tell whether the kernel has what others have put into /etc/config/${uciPackage} on OpenWRT: ${sections}`,
@@ -86,7 +82,7 @@ export const sectionsUnread = (
   once: true,
 });
 
-const podOf = ({ namespace, name, uid }: Target): RecordedEvent['object'] => ({
+const podOf = ({ namespace, name, uid }: CnfPod): RecordedEvent['object'] => ({
   apiVersion: 'v1',
   kind: podResource.kind,
   metadata: { namespace, name, uid, resourceVersion: '', creationTimestamp: '' },

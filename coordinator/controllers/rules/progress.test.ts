@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { RuleStatus } from '#shared/protocol/status.ts';
-import { context, report, reportsOf, rule, target, word } from '../../testing/facts.ts';
+import { context, report, reportsOf, rule, cnfPod, word } from '../../testing/facts.ts';
 import type { RuleWord } from '../../rule-status/pod-report.ts';
 import { rollup } from '../../rule-status/rollup.ts';
 import { isProgress, Progress } from './progress.ts';
 
-const ten = Array.from({ length: 10 }, (_, index) => target(`pod-${index}`));
+const ten = Array.from({ length: 10 }, (_, index) => cnfPod(`pod-${index}`));
 const applying = { state: 'Pending', reason: 'Applying', message: 'on its way' } as const;
 const wrong = { state: 'Failed', reason: 'NameTaken', message: 'taken' } as const;
 

@@ -2,7 +2,7 @@
  * The pods whose reports do not count: a container has started since their agents looked at OpenWRT, or since they were sent. A report that
  * counts after one that did not concerns all rules of the pod, whatever else it says.
  */
-import type { Target } from '../../sources/cnf-pod.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
 import type { Reports } from '../../reports/reports.ts';
 import { isOfEarlierRun } from '../../rule-status/earlier-run.ts';
 import { unreadSince } from '../../rule-status/unread.ts';
@@ -16,13 +16,13 @@ export class UnreadPods {
   }
 
   /** The pod has changed, or its agent has reported. True when its report counts now, and did not before. */
-  note(target: Target): boolean {
-    const report = this.#reports.of(target.uid);
+  note(pod: CnfPod): boolean {
+    const report = this.#reports.of(pod.uid);
     const counts =
       report === undefined ||
-      (unreadSince(report, target) === undefined && !isOfEarlierRun(report, target.agent));
-    if (counts) return this.#uids.delete(target.uid);
-    this.#uids.add(target.uid);
+      (unreadSince(report, pod) === undefined && !isOfEarlierRun(report, pod.agent));
+    if (counts) return this.#uids.delete(pod.uid);
+    this.#uids.add(pod.uid);
     return false;
   }
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { RuleStatus } from '#shared/protocol/status.ts';
-import { context, report, reportsOf, rule, target, word } from '../../testing/facts.ts';
+import { context, report, reportsOf, rule, cnfPod, word } from '../../testing/facts.ts';
 import type { RuleWord } from '../../rule-status/pod-report.ts';
 import { rollup } from '../../rule-status/rollup.ts';
 import { Waiting } from './waiting-events.ts';
 
-const pod = target('a');
+const pod = cnfPod('a');
 const statusWith = (changes: Partial<RuleWord>): RuleStatus =>
   rollup(rule(), [pod], reportsOf([[pod, report([word(changes)])]]), context());
 const waits = (reason: string, message = 'src: waits for FirewallZone lan9'): RuleStatus =>

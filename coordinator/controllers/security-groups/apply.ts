@@ -2,7 +2,7 @@
  * Writes the steps of a plan to Neutron, and notes in what is known of it what has been done. What throws has done some of them: then nothing is
  * known, and everything is read again.
  */
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import type { Neutron, NewRule } from '../../neutron/neutron.ts';
 import type { NeutronStep } from './plan.ts';
 import { addressGroupsByName, groupsByName, type PresentInNeutron } from './present.ts';

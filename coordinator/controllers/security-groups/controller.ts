@@ -14,7 +14,7 @@ import {
 import { isForbidden, isOutdated } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { POLICY_GROUPS_ANNOTATION } from '#shared/names.ts';
 import { podResource } from '../../sources/workload.ts';
 import { groupsMark, type AnyPolicy, type WatchedPod } from '../network-policy/kept.ts';

@@ -7,7 +7,7 @@ import type { KubeObject } from '#shared/kube/objects.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { POLICY_GROUPS_ANNOTATION } from '#shared/names.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import type { AnyPolicy, WatchedPod } from '../network-policy/kept.ts';
 import type { PolicyWorld } from '../network-policy/sources.ts';
 import type { PortClaims } from './claims.ts';

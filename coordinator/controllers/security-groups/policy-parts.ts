@@ -19,7 +19,7 @@ import {
 import { compilePolicy, type Peer, type Port, type Rule } from '#shared/policy/enforcement.ts';
 import { groupId, type Group } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
-import { oncePerObject } from '#shared/runtime/memo.ts';
+import { oncePerObject } from '#shared/util/memo.ts';
 import { createHash } from 'node:crypto';
 import type { AnyPolicy } from '../network-policy/kept.ts';
 import type { Members } from './members.ts';

@@ -1,5 +1,5 @@
 /** All CNFs that a viewer may see. */
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { CNFS, resourceOf } from '../resources.ts';
 import { sumOf, type PodView, type Tally, type Overview } from '../overview.ts';
 import type { Sight } from '../viewer/rights.ts';

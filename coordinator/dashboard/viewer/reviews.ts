@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { resourceV1 } from '#shared/kube/objects.ts';
 import { DASHBOARD_AUDIENCE } from '#shared/names.ts';
-import { claimsIn } from '#shared/runtime/json.ts';
+import { claimsIn } from '#shared/util/json.ts';
 
 const userSchema = z.object({
   username: z.string().min(1),

@@ -3,9 +3,9 @@
  * right sees nothing more after that; how many are kept, and how many are asked for at once, is bounded.
  */
 import { createHash } from 'node:crypto';
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { Recent } from '#shared/runtime/recent.ts';
+import { Recent } from '#shared/util/recent.ts';
 import type { Access, Reviews, SignedIn } from './reviews.ts';
 
 export type Listed = { group: string; resource: string };

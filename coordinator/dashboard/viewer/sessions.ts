@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { Recent } from '#shared/runtime/recent.ts';
+import { Recent } from '#shared/util/recent.ts';
 import type { SignedIn } from './reviews.ts';
 
 /** `endsAt`: wall-clock milliseconds, for people; `until`: the same on the clock that never jumps. */

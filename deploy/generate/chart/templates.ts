@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { FLEET_ROLE } from '#shared/names.ts';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 import { manifestsIn, manifestsOf, type Manifest } from '../../installation/kustomization.ts';
 import { uninstallHook } from './hook.ts';
 import { settings } from './settings.ts';

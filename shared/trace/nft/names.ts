@@ -1,5 +1,5 @@
 /** Names that nft prints instead of numbers (nft describe). */
-import { own } from '../../runtime/own.ts';
+import { own } from '../../util/own.ts';
 import { icmpTypes, protocolNumber } from '../protocols.ts';
 import * as values from '../values.ts';
 

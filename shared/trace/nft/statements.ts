@@ -1,5 +1,5 @@
 /** What a rule of the kernel does, as firewall4 writes it. Pure. */
-import { familyOf } from '../../runtime/addresses.ts';
+import { familyOf } from '../../util/addresses.ts';
 import type { Action, Family, PortRange, Range } from '../types.ts';
 import { markIn, portsIn, rangeIn } from './matches.ts';
 import * as names from './names.ts';

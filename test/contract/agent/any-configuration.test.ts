@@ -7,10 +7,10 @@ import { caseCount } from '#shared/runtime/testing.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { KernelLook } from '../../../agent/device/driver.ts';
-import { excerptOf } from '../../../agent/device/kernel/excerpt.ts';
-import { lackingRules, nftRulesIn } from '../../../agent/device/kernel/firewall.ts';
-import { lackingRouting } from '../../../agent/device/kernel/routing.ts';
+import type { KernelLook } from '../../../agent/openwrt/driver.ts';
+import { excerptOf } from '../../../agent/openwrt/kernel/excerpt.ts';
+import { lackingRules, nftRulesIn } from '../../../agent/openwrt/kernel/firewall.ts';
+import { lackingRouting } from '../../../agent/openwrt/kernel/routing.ts';
 import {
   createOpenwrt,
   openAgent,

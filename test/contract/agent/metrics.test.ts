@@ -14,8 +14,8 @@ import { readEnv } from '#shared/runtime/env.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
-import { createDriver } from '../../../agent/device/drivers.ts';
-import { unconfirmedInMemory } from '../../../agent/device/ubus/write/testing.ts';
+import { createDriver } from '../../../agent/openwrt/drivers.ts';
+import { unconfirmedInMemory } from '../../../agent/openwrt/ubus/write/testing.ts';
 import {
   startCoordinator,
   type ListeningCoordinator,

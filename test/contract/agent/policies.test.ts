@@ -1,7 +1,7 @@
 /** The table of policies on an OpenWRT: loaded in one transaction, read back, gone with whoever flushes the ruleset, and refused as a whole. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
-import type { Driver, Policies } from '../../../agent/device/driver.ts';
+import type { Driver, Policies } from '../../../agent/openwrt/driver.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './support/openwrt.ts';
 import { openPass, type TestPass } from './support/pass.ts';
 

@@ -8,7 +8,7 @@ import {
   OpenwrtError,
   OpenwrtUnreachableError,
   type Driver,
-} from '../../../agent/device/driver.ts';
+} from '../../../agent/openwrt/driver.ts';
 import { createCa, issueServing } from '../../../coordinator/controllers/certificates/x509.ts';
 import { readUci } from '../../judge/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';

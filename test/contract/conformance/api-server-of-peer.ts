@@ -1,6 +1,6 @@
 /** An API server that is nothing but somebody who listens at the other end of a device's interface net1: connections to it are made in the device's network. */
 import { execFile } from 'node:child_process';
-import type { Target } from '../../../agent/lock-out/targets.ts';
+import type { Target } from '../../../agent/commit-confirm/reachability.ts';
 
 export const API_SERVER = { host: '172.16.30.1', port: 7_999 };
 

@@ -1,7 +1,7 @@
 /** A path under test: a fresh OpenWRT for each test, and what the suite does with it. */
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
-import type { ApplyResult, Driver } from '../../../agent/device/driver.ts';
+import type { ApplyResult, Driver } from '../../../agent/openwrt/driver.ts';
 import type { JudgedSection } from '../../judge/uci.ts';
 import type { Hands, Target, WritePath } from './target.ts';
 

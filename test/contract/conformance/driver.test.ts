@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { deviceFiles } from '#shared/resources/device-files.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
-import { OpenwrtUnreachableError } from '../../../agent/device/driver.ts';
+import { OpenwrtUnreachableError } from '../../../agent/openwrt/driver.ts';
 import { benchOf, NEVER } from './bench.ts';
 import { paths, simulatedPaths } from './paths.ts';
 

@@ -1,7 +1,7 @@
 /** Sections as the kinds of a path render them. */
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { icnDeltaOf } from '../../../agent/device/icn/delta.ts';
+import { icnDeltaOf } from '../../../agent/openwrt/icn/delta.ts';
 import type { Fixture, Options } from './target.ts';
 
 const startsWith =

@@ -3,7 +3,7 @@
  * which the tests' names repeat.
  */
 import { describe, expect, it } from 'vitest';
-import { OpenwrtBlockedError } from '../../../agent/device/driver.ts';
+import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
 import { benchOf, NEVER, shown, type Bench } from './bench.ts';
 import { paths, simulatedPaths } from './paths.ts';
 import type { Promised, WritePath } from './target.ts';

@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parsePackage } from '#shared/uci/parse.ts';
-import { compareMwan3, type Mwan3Compared } from '../../../agent/device/kernel/mwan3.ts';
-import { readIptables } from '../../../agent/device/kernel/mwan3-iptables.ts';
+import { compareMwan3, type Mwan3Compared } from '../../../agent/openwrt/kernel/mwan3.ts';
+import { readIptables } from '../../../agent/openwrt/kernel/mwan3-iptables.ts';
 import { cr, deleted } from '../agent/support/pass.ts';
 import { byChain, isSimulated, onTheSimulator, places, type Place } from './mwan3-places.ts';
 

@@ -1,8 +1,8 @@
 /** The agent's program on a device, and the right to run it, as a login that the agent makes itself has them. */
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
-import { KERNEL_RIGHTS } from '../../../agent/device/kernel/calls.ts';
-import { HELPER_SCRIPT } from '../../../agent/device/kernel/helper.ts';
-import { ACL_GROUP } from '../../../agent/device/ubus/login/acl.ts';
+import { KERNEL_RIGHTS } from '../../../agent/openwrt/kernel/calls.ts';
+import { HELPER_SCRIPT } from '../../../agent/openwrt/kernel/helper.ts';
+import { ACL_GROUP } from '../../../agent/openwrt/ubus/login/acl.ts';
 
 const RIGHTS_FILE = '/usr/share/rpcd/acl.d/sdewan-kernel-test.json';
 

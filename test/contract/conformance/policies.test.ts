@@ -11,9 +11,9 @@ import type { AddressGroup } from '#shared/resources/address-group.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import type { Driver, Policies } from '../../../agent/device/driver.ts';
-import { createDenials } from '../../../agent/policy/denials.ts';
-import { createPolicyKeeper } from '../../../agent/policy/keeper.ts';
+import type { Driver, Policies } from '../../../agent/openwrt/driver.ts';
+import { createDenials } from '../../../agent/network-policy/denials.ts';
+import { createPolicyLoop } from '../../../agent/network-policy/loop.ts';
 import { NEVER } from './bench.ts';
 import { namedDevice } from './named-device.ts';
 import { PUT_HELPER, REMOVE_HELPER } from './own-helper.ts';
@@ -157,7 +157,7 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     async (harm) => {
       const stop = new AbortController();
       let drifts = 0;
-      const keeper = createPolicyKeeper({
+      const keeper = createPolicyLoop({
         source: {
           enforcements: () => [enforcementOf('right', 80), enforcementOf('wrong', 70_000)],
           groups: () => [groupOf(GROUP.pods, ['10.8.0.1']), groupOf(GROUP.clients, ['10.7.0.1'])],

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
-import type { Driver } from '../../../agent/device/driver.ts';
-import type { LockOut } from '../../../agent/lock-out/lock-out.ts';
-import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
-import { aclFor } from '../../../agent/device/ubus/login/acl.ts';
-import { HELPER_SCRIPT } from '../../../agent/device/kernel/helper.ts';
+import type { Driver } from '../../../agent/openwrt/driver.ts';
+import type { CommitConfirm } from '../../../agent/commit-confirm/commit-confirm.ts';
+import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
+import { aclFor } from '../../../agent/openwrt/ubus/login/acl.ts';
+import { HELPER_SCRIPT } from '../../../agent/openwrt/kernel/helper.ts';
 import { kernelLines, LOOK } from '../../judge/kernel.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import { ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
@@ -72,7 +72,7 @@ const filesIn = (output: string): string[] =>
 export const passOn = (
   { url, user, passwordFile, api }: NamedDevice,
   folder: string,
-  lockOut?: (driver: Driver) => LockOut,
+  commitConfirm?: (driver: Driver) => CommitConfirm,
 ): Promise<TestPass> => {
   const usernameFile = join(folder, 'username');
   writeFileSync(usernameFile, user);
@@ -83,15 +83,15 @@ export const passOn = (
       ...(api === 'icn' && {
         driver: createIcnDriver({ target, reassertMs: 0, clock: systemClock }),
       }),
-      ...(lockOut && { lockOut }),
+      ...(commitConfirm && { commitConfirm }),
     },
   );
 };
 
-/** `lockOutIn`: commit-confirm of an agent that has this folder. @throws Error for a device that cannot be looked into */
+/** `commitConfirmIn`: commit-confirm of an agent that has this folder. @throws Error for a device that cannot be looked into */
 export const onDevice = async (
   device: NamedDevice,
-  lockOutIn?: (folder: string) => Promise<(driver: Driver) => LockOut>,
+  commitConfirmIn?: (folder: string) => Promise<(driver: Driver) => CommitConfirm>,
 ): Promise<Stage> => {
   const { inside } = device;
   if (!inside) throw new Error('what is in the kernel cannot be seen without --inside');
@@ -108,7 +108,7 @@ export const onDevice = async (
     );
   const folder = mkdtempSync(join(tmpdir(), 'sdewan-device-'));
   const { all, open } = passesIn(folder, async (own) =>
-    passOn(device, own, await lockOutIn?.(own)),
+    passOn(device, own, await commitConfirmIn?.(own)),
   );
   return {
     pass: await open(),

@@ -4,7 +4,7 @@
  */
 import type { DeltaInput } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
-import type { Driver } from '../../../agent/device/driver.ts';
+import type { Driver } from '../../../agent/openwrt/driver.ts';
 import type { JudgedSection } from '../../judge/uci.ts';
 
 export type WritePath = {

@@ -7,9 +7,12 @@ import * as z from 'zod';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createLockOut, type LockOut } from '../../../agent/lock-out/lock-out.ts';
-import { openRecord } from '../../../agent/lock-out/record.ts';
-import { createTargets } from '../../../agent/lock-out/targets.ts';
+import {
+  createCommitConfirm,
+  type CommitConfirm,
+} from '../../../agent/commit-confirm/commit-confirm.ts';
+import { openRecord } from '../../../agent/commit-confirm/record.ts';
+import { createTargets } from '../../../agent/commit-confirm/reachability.ts';
 import type { Following } from '../agent/support/converge.ts';
 import { targetAt } from './api-server-of-peer.ts';
 import { namedDevice } from './named-device.ts';
@@ -27,11 +30,11 @@ if (device === undefined) throw new Error('no device is named');
 
 /** Undefined until it is told: without an API server nobody lists them. */
 let rules: readonly RuleObject[] | undefined;
-const watched: { lockOut?: LockOut; following?: Following } = {};
-const file = await openRecord(join(folder, 'lock-out.json'), silentLogger);
+const watched: { commitConfirm?: CommitConfirm; following?: Following } = {};
+const file = await openRecord(join(folder, 'commit-confirm.json'), silentLogger);
 const apiServer = targetAt(process.env['OPENWRT_INSIDE'] ?? '');
 const pass = await passOn(device, folder, (driver) => {
-  watched.lockOut = createLockOut({
+  watched.commitConfirm = createCommitConfirm({
     file,
     targets: createTargets([apiServer], systemClock),
     decisive: [apiServer],
@@ -43,11 +46,11 @@ const pass = await passOn(device, folder, (driver) => {
     clock: systemClock,
     log: silentLogger,
   });
-  return watched.lockOut;
+  return watched.commitConfirm;
 });
 const stopping = new AbortController();
 watched.following = pass.follow(() => rules);
-const ended = watched.lockOut?.run(stopping.signal);
+const ended = watched.commitConfirm?.run(stopping.signal);
 
 process.on('message', (message) => {
   rules = told.parse(message).rules;

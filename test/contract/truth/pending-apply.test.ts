@@ -1,6 +1,6 @@
 /** An administrator's apply that waits for its confirmation (LuCI's "checking…"): it is waited for, and its way back is not spoilt. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { OpenwrtBlockedError } from '../../../agent/device/driver.ts';
+import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
 import type { TestClient } from '../../openwrt-simulator/test-client.ts';
 import { firewallRule, policy, zone } from './rules.ts';
 import { startWorld, type Agent, type World } from './world.ts';

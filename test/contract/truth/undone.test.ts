@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { Driver } from '../../../agent/device/driver.ts';
+import type { Driver } from '../../../agent/openwrt/driver.ts';
 import { PATHS, startWorld, type World } from './world.ts';
 
 const NEVER = new AbortController().signal;

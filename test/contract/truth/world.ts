@@ -12,17 +12,17 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { parseNetworks } from '#shared/compile/networks.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
-import type { Driver } from '../../../agent/device/driver.ts';
+import type { Driver } from '../../../agent/openwrt/driver.ts';
 import { openLedger } from '../../../agent/reconcile/ledger.ts';
-import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';
-import { openUnconfirmed } from '../../../agent/device/ubus/write/unconfirmed.ts';
+import { createUbusDriver } from '../../../agent/openwrt/ubus/driver.ts';
+import { openUnconfirmed } from '../../../agent/openwrt/ubus/write/unconfirmed.ts';
 import { openLastGood } from '../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../agent/reconcile/kernel-drift.ts';
 import { createPace } from '../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../agent/reconcile/pass.ts';
-import { withoutLockOut } from '../../../agent/lock-out/lock-out.ts';
+import { withoutCommitConfirm } from '../../../agent/commit-confirm/commit-confirm.ts';
 import { createRefusals } from '../../../agent/reconcile/refusals.ts';
-import { NOTHING_KNOWN } from '../../../agent/reconcile/standing.ts';
+import { NOTHING_KNOWN } from '../../../agent/reconcile/rule-states.ts';
 import { buildReports } from '../../../agent/report/build.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import { createManualClock as createDeviceClock } from '../../openwrt-simulator/clock.ts';
@@ -117,7 +117,7 @@ export const startWorld = async (
     const reports = () => buildReports({ standing, reading: 'holds', problem: '' });
     let rules: readonly RuleObject[] = [];
     const runPass = createPass({
-      lockOut: withoutLockOut,
+      commitConfirm: withoutCommitConfirm,
       driver,
       kinds,
       ledger: await openLedger(inFolder('ledger.json'), silentLogger),

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { connectCluster } from 'kind-test-harness';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { withOwnNamespaces } from '../../stack/own-namespaces.ts';
 import { agentsDown } from '../../stack/faults.ts';
 import { observePods, until } from '../../stack/observe.ts';

@@ -7,7 +7,7 @@ import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import { createMetricsRegistry } from '#shared/metrics/registry.ts';
 import { createCa, issueServing } from '../../../coordinator/controllers/certificates/x509.ts';
 import { coordinatorEnvSchema } from '../../../coordinator/settings/env.ts';
 import { createMetrics } from '../../../coordinator/metrics.ts';

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { RuleState } from '#shared/protocol/report.ts';
 import { silentLogger } from '#shared/runtime/log.ts';

@@ -1,6 +1,6 @@
 /** A coordinator that is killed again and again, before the time is up after which one of them alone would find out who is silent. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import { silentLogger } from '#shared/runtime/log.ts';

@@ -1,7 +1,7 @@
 /** Two coordinators at a time: one writes, whatever happens to it; the other answers, and takes over. */
 import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { readScrape, valueIn } from '../../judge/prometheus.ts';

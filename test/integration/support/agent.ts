@@ -7,11 +7,11 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
 import { createLogger, type Logger } from '#shared/runtime/log.ts';
-import { apiServerAt } from '../../../agent/lock-out/targets.ts';
+import { apiServerAt } from '../../../agent/commit-confirm/reachability.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
-import { createDriver } from '../../../agent/device/drivers.ts';
-import { openUnconfirmed } from '../../../agent/device/ubus/write/unconfirmed.ts';
+import { createDriver } from '../../../agent/openwrt/drivers.ts';
+import { openUnconfirmed } from '../../../agent/openwrt/ubus/write/unconfirmed.ts';
 import type { TestOpenwrt } from '../../contract/agent/support/openwrt.ts';
 import { SEED_NETWORKS } from '../../contract/agent/support/pass.ts';
 

@@ -1,4 +1,4 @@
-/** The agent's program that looks into the kernel (`agent/device/kernel/helper.ts`), where it is mounted: the same verbs, files and words. */
+/** The agent's program that looks into the kernel (`agent/openwrt/kernel/helper.ts`), where it is mounted: the same verbs, files and words. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';

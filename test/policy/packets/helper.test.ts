@@ -15,9 +15,9 @@ import {
   wholeFile,
   type PolicyTable,
 } from '#shared/policy/table.ts';
-import { HELPER_SCRIPT, POLICIES_FILE } from '../../../agent/device/kernel/helper.ts';
-import { tracedBy } from '../../../agent/policy/culprits.ts';
-import { differingSet, markerIn, setsIn } from '../../../agent/device/policy/listing.ts';
+import { HELPER_SCRIPT, POLICIES_FILE } from '../../../agent/openwrt/kernel/helper.ts';
+import { tracedBy } from '../../../agent/network-policy/blame.ts';
+import { differingSet, markerIn, setsIn } from '../../../agent/openwrt/network-policy/listing.ts';
 
 const NAMESPACE = `sdewan-${process.pid}-helper`;
 const DEVICE_FOLDER = dirname(POLICIES_FILE);

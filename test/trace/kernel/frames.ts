@@ -1,5 +1,5 @@
 /** Packets as bytes, with a number that the kernel's trace and the receiver tell: the id of IPv4, the flow label of IPv6. */
-import { addressOf, familyOf, numberOf } from '#shared/runtime/addresses.ts';
+import { addressOf, familyOf, numberOf } from '#shared/util/addresses.ts';
 import type { SentPacket } from '../scenes.ts';
 
 const bytesOf = (address: string): Buffer => {

@@ -7,7 +7,7 @@ import { MANAGED_BY, PURPOSE_LABEL } from '#shared/names.ts';
 import type { CnfDeployment, FleetCondition } from '#shared/resources/cnf-deployment.ts';
 import type { CnfSet, CnfSetSpec, CnfSetStatus } from '#shared/resources/cnf-set.ts';
 import type { CnfObject, CnfObjectStatus, CnfSpec } from '#shared/resources/cnf.ts';
-import { few } from '#shared/runtime/few.ts';
+import { few } from '#shared/util/few.ts';
 import { timestamp, truncated } from '../../../rule-status/wording.ts';
 import { fleetPods, revisionNumberOf, setOf, type FleetReplicaSet } from '../apps.ts';
 import { healthOf, isInSync, type CnfFacts } from './facts.ts';

@@ -5,13 +5,13 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isOutdated } from '#shared/kube/errors.ts';
 import { keep } from '#shared/kube/owned.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
 import { cnfSetResource, type CnfSet } from '#shared/resources/cnf-set.ts';
 import { cnfResource, type CnfObject } from '#shared/resources/cnf.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { atOnce } from '#shared/runtime/at-once.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import { goesWithItsPod, wantedCnfOf, wantedSetOf, type MirrorView } from './objects.ts';
 import { isSettled } from '../decide.ts';
 

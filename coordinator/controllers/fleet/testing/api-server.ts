@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
-import { own } from '#shared/runtime/own.ts';
+import { own } from '#shared/util/own.ts';
 
 type Fields = Record<string, unknown>;
 type Stored = KubeObject & Fields;

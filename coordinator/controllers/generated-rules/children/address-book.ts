@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { Recent } from '#shared/runtime/recent.ts';
+import { Recent } from '#shared/util/recent.ts';
 import type { Family, Lookup } from './lookup.ts';
 
 export type Entry = {

@@ -4,7 +4,7 @@
  */
 import { checkSpec } from '#shared/compile/check.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { ACCEPTS_ANNOTATION, POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import type { PodSelection } from '#shared/resources/kind.ts';
 import { MAX_POD_ADDRESSES } from '#shared/resources/rules/sdewan-application.ts';

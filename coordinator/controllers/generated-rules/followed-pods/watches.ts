@@ -4,9 +4,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { Index } from '#shared/kube/key-index.ts';
+import { Index } from '#shared/kube/informer/key-index.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { PodSelection } from '#shared/resources/kind.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';

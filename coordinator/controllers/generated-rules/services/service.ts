@@ -1,7 +1,7 @@
 /** A Service as exposing sees it: the few facts that decide anything. */
 import { resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION, EXPOSE_ZONE_ANNOTATION } from '#shared/names.ts';
-import { shortened } from '#shared/runtime/shortened.ts';
+import { shortened } from '#shared/util/shortened.ts';
 import * as z from 'zod';
 
 export const serviceResource = resourceV1('', 'services', 'Service');

@@ -10,7 +10,7 @@ import {
   type KubeObject,
   type RuleObject,
 } from '#shared/kube/objects.ts';
-import { Reflector } from '#shared/kube/reflector.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
 import {
   BUCKET_TYPE_LABEL,
   PURPOSE_LABEL,
@@ -22,7 +22,7 @@ import {
 import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { oncePerNames } from '#shared/runtime/memo.ts';
+import { oncePerNames } from '#shared/util/memo.ts';
 import { createGenerator, type Generator, type GeneratorDeps } from '../generator.ts';
 import { generatedRule, isStaying, NameTakenError, type RuleChange } from '../write.ts';
 import { claimsOf, type Claims, type Cnfs, type ExposeOptions, type WantedRule } from './claims.ts';

@@ -1,6 +1,6 @@
 /** An OpenWRT that speaks ICN's REST only, as tests of the driver `icn` need it. */
-import type { Driver } from '../../../../agent/device/driver.ts';
-import { createIcnDriver } from '../../../../agent/device/icn/driver.ts';
+import type { Driver } from '../../../../agent/openwrt/driver.ts';
+import { createIcnDriver } from '../../../../agent/openwrt/icn/driver.ts';
 import { readUci, type JudgedSection } from '../../../judge/uci.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './openwrt.ts';
 

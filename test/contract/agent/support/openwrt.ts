@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CNF_FILES, OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
-import { ensureOwnLogin } from '../../../../agent/device/ubus/login/own-login.ts';
+import { ensureOwnLogin } from '../../../../agent/openwrt/ubus/login/own-login.ts';
 import { readUci, type JudgedSection } from '../../../judge/uci.ts';
 import {
   startSimulator,

@@ -6,18 +6,21 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { parseNetworks } from '#shared/compile/networks.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import type { Driver } from '../../../../agent/device/driver.ts';
-import { withoutLockOut, type LockOut } from '../../../../agent/lock-out/lock-out.ts';
+import type { Driver } from '../../../../agent/openwrt/driver.ts';
+import {
+  withoutCommitConfirm,
+  type CommitConfirm,
+} from '../../../../agent/commit-confirm/commit-confirm.ts';
 import { openLedger } from '../../../../agent/reconcile/ledger.ts';
-import { createUbusDriver } from '../../../../agent/device/ubus/driver.ts';
-import { unconfirmedInMemory } from '../../../../agent/device/ubus/write/testing.ts';
-import { openUnconfirmed } from '../../../../agent/device/ubus/write/unconfirmed.ts';
+import { createUbusDriver } from '../../../../agent/openwrt/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../../../agent/openwrt/ubus/write/testing.ts';
+import { openUnconfirmed } from '../../../../agent/openwrt/ubus/write/unconfirmed.ts';
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../../agent/reconcile/kernel-drift.ts';
 import { createPace } from '../../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../../agent/reconcile/refusals.ts';
-import { NOTHING_KNOWN, type Standing } from '../../../../agent/reconcile/standing.ts';
+import { NOTHING_KNOWN, type RuleStates } from '../../../../agent/reconcile/rule-states.ts';
 import { buildReports } from '../../../../agent/report/build.ts';
 import { converge, follow, type Effort, type Following, type LoopParts } from './converge.ts';
 import type { TestOpenwrt } from './openwrt.ts';
@@ -91,7 +94,7 @@ export const openPass = async (
     networks?: string;
     driver?: Driver;
     secrets?: ReadonlyMap<string, string>;
-    lockOut?: (driver: Driver) => LockOut;
+    commitConfirm?: (driver: Driver) => CommitConfirm;
   } = {},
 ): Promise<TestPass> => {
   const { clock } = openwrt;
@@ -111,15 +114,15 @@ export const openPass = async (
   const refusals = createRefusals(clock.agent, revisionOf);
   const kernelDrift = createKernelDrift(clock.agent);
   const pace = createPace(clock.agent);
-  let standing: Standing = NOTHING_KNOWN;
+  let standing: RuleStates = NOTHING_KNOWN;
   let drift = 0;
   const transactions: string[] = [];
-  const lockOut = options.lockOut?.(driver) ?? withoutLockOut;
+  const commitConfirm = options.commitConfirm?.(driver) ?? withoutCommitConfirm;
   const lastGood = await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger);
   const hasPast = lastGood.current().size > 0;
   const pass = createPass({
     driver,
-    lockOut,
+    commitConfirm,
     kinds,
     ledger: await openLedger(join(openwrt.folder, 'ledger.json'), silentLogger, { hasPast }),
     lastGood,
@@ -142,7 +145,7 @@ export const openPass = async (
     clock.until(pass({ ...known, rules, quiet: false }, signal));
   const loopParts = (rules: () => readonly RuleObject[] | undefined): LoopParts => ({
     driver,
-    rescue: lockOut.rescue,
+    rescue: commitConfirm.rescue,
     pass,
     refusals,
     kernelDrift,

@@ -1,0 +1,439 @@
+/**
+ * Commit-confirm: a change after which the agent does not reach the API server any more is undone, and the rule that did it is found, left
+ * out and reported. In an outage of the API server nothing is undone. Passes write what they are about to change here first, and see the rules through `view`: while a search is under way as
+ * they were when it began, some of them as they were before their change.
+ *
+ * Invariant: from before a change is written until it is confirmed or undone, the file holds the way back.
+ */
+import type { LastGood } from '#shared/compile/types.ts';
+import { revisionOf } from '#shared/compile/revision.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { createBackoff } from '#shared/runtime/backoff.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+import type { Driver } from '../openwrt/driver.ts';
+import { inOrder, type Change } from './changes.ts';
+import { deltasBack, withBefore, type SectionsBefore } from './way-back.ts';
+import type { Blamed, RecordFile } from './record.ts';
+import { begin, isTrial, next, undoneIn, type Search } from './blame.ts';
+import { statusBlames, type StatusEntry } from './status-entry.ts';
+import type { Target, Targets } from './reachability.ts';
+import { viewOf, type View } from './view.ts';
+
+export type CommitConfirmDeps = {
+  file: RecordFile;
+  targets: Targets;
+  /** Losing one of them undoes changes. */
+  decisive: readonly Target[];
+  /** Whether others have not reached a decisive target either within the last look, so that it need not be a rule of this pod. */
+  isOutage: (signal: AbortSignal) => Promise<boolean>;
+  /** From the end of the reload, in milliseconds. */
+  deadlineMs: number;
+  purpose: string;
+  driver: Pick<Driver, 'read' | 'apply'>;
+  /** A pass is to bring OpenWRT to what `view` says now. */
+  onChange: () => void;
+  clock: Clock;
+  log: Logger;
+};
+
+/** What a pass is about to write. */
+export type Writing = {
+  changes: readonly Change[];
+  deltas: readonly UciDelta[];
+  packages: ReadonlyMap<string, UciPackage>;
+};
+
+export type CommitConfirm = {
+  view: (rules: readonly RuleObject[], lastGood: LastGood) => View;
+  /** What a pass would be given, where none is made. */
+  peek: (rules: readonly RuleObject[], lastGood: LastGood) => View;
+  /** Resolves when the way back is on disk. @throws StateFileError */
+  begin: (writing: Writing, signal: AbortSignal) => Promise<void>;
+  /** The change is on OpenWRT, or may be. */
+  written: () => void;
+  /** A pass with this view came to its end. */
+  passed: (view: View) => void;
+  /**
+   * At an agent's start, before anything is known of the rules: undoes what an earlier agent of this pod has changed and not confirmed, when
+   * the API server is not reached. @throws OpenwrtError
+   */
+  rescue: (signal: AbortSignal) => Promise<void>;
+  /** Watches over what was changed, until the signal aborts. */
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** Between looks at the targets: soon after a change, and less often later. */
+const FIRST_GAP_MS = 1_000;
+const LAST_GAP_MS = 10_000;
+/** Of a trial, whatever was lost so soon. A loss is known when a look of this length ends, and was there when it began: so much is spare in each trial. */
+const LEAST_TRIAL_MS = 5_000;
+/** Until changes that nobody is to blame for are made again. */
+const AGAIN = { baseMs: 20_000, maxMs: 300_000 };
+
+type Look = { lost: readonly Target[]; isOutage: boolean };
+type Reached = 'yes' | 'no' | 'outage';
+type Searched = 'judged' | 'outage';
+
+type Watched = Change & { confirmedAt: number | undefined };
+
+export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
+  const { file, targets, deadlineMs, driver, clock, log } = deps;
+  const { found } = file;
+  const changes = new Map(
+    found.changes.map((one): [string, Watched] => [one.uid, unconfirmed(one)]),
+  );
+  let before: SectionsBefore = found.before;
+  const blamed = new Map(found.blamed.map((one) => [one.uid, one]));
+  /** Targets that answered before the changes that are watched. */
+  let watched: readonly Target[] = [];
+  const pass = { isWriting: false };
+  /** Left by an agent before this one, and not looked at since. */
+  let isOrphaned = changes.size > 0;
+  let lostBefore: readonly Target[] = [];
+  /** Of the last view outside of a search; within one those that it is about. */
+  let rules: readonly RuleObject[] | undefined;
+  let undone: ReadonlySet<string> | undefined;
+  let version = 0;
+  let brought: { version: number; resolve: () => void } | undefined;
+  let bell = Promise.withResolvers<void>();
+  const again = createBackoff(AGAIN);
+
+  const wake = (): void => {
+    bell.resolve();
+    bell = Promise.withResolvers<void>();
+  };
+  const woken = (signal: AbortSignal): Promise<void> => orAborted(bell.promise, signal);
+  const save = (): Promise<void> =>
+    file.write({
+      changes: [...changes.values()].map(({ confirmedAt: _at, ...change }) => change),
+      before,
+      blamed: [...blamed.values()],
+    });
+  /** Its own failure to write harms nobody: what is on disk is the way back from more than there is. */
+  const saveOrSay = (): Promise<void> =>
+    save().catch((error: unknown) =>
+      log.warn({ err: error }, 'failed to record what is confirmed'),
+    );
+
+  const forget = (all: readonly RuleObject[]): void => {
+    const there = new Map(all.map((rule) => [rule.metadata.uid, rule]));
+    for (const [uid, one] of blamed) {
+      const rule = there.get(uid);
+      const isSame =
+        rule !== undefined &&
+        revisionOf(rule) === one.revision &&
+        (rule.metadata.deletionTimestamp !== undefined) === one.isRemoval;
+      if (!isSame) blamed.delete(uid);
+    }
+  };
+
+  const watchFrom = (now: number): void => {
+    for (const [uid, change] of changes)
+      if (change.confirmedAt === undefined)
+        changes.set(uid, { ...change, confirmedAt: now + deadlineMs });
+    wake();
+  };
+
+  /** Those that have been in force for as long as they must, with a look since. */
+  const confirm = async (lookedAt: number): Promise<void> => {
+    const { size } = changes;
+    for (const [uid, { confirmedAt = Infinity }] of changes)
+      if (confirmedAt <= lookedAt) changes.delete(uid);
+    if (changes.size === size) return;
+    if (changes.size === 0) {
+      before = {};
+      again.reset();
+    }
+    await saveOrSay();
+  };
+
+  /** Has a pass bring OpenWRT to it. */
+  const bring = async (uids: readonly string[], signal: AbortSignal): Promise<void> => {
+    undone = new Set(uids);
+    version += 1;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    brought = { version, resolve };
+    deps.onChange();
+    await orAborted(promise, signal);
+  };
+
+  const look = async (at: readonly Target[], signal: AbortSignal): Promise<Look> => {
+    const lost = await targets.lost(at, signal);
+    if (!lost.some((one) => deps.decisive.includes(one))) return { lost, isOutage: false };
+    return { lost, isOutage: await deps.isOutage(signal) };
+  };
+
+  /** Of those that are lost to this pod: in an outage looks until it is over. */
+  const lostHere = async (
+    at: readonly Target[],
+    signal: AbortSignal,
+  ): Promise<readonly Target[]> => {
+    for (let told = false; ; told = true) {
+      const { lost, isOutage } = await look(at, signal);
+      if (!isOutage) return lost;
+      if (!told)
+        log.warn(
+          { targets: namesOf(lost) },
+          'not reached by the coordinators either: nothing is undone',
+        );
+    }
+  };
+
+  const comesBack = async (lost: readonly Target[], signal: AbortSignal): Promise<Reached> => {
+    const until = clock.monotonic() + deadlineMs;
+    for (;;) {
+      const seen = reachedBy(await look(lost, signal));
+      if (seen !== 'no' || clock.monotonic() >= until) return seen;
+    }
+  };
+
+  const stays = async (
+    lost: readonly Target[],
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<Reached> => {
+    const until = clock.monotonic() + ms;
+    for (;;) {
+      const begun = clock.monotonic();
+      const seen = reachedBy(await look(lost, signal));
+      if (seen !== 'yes' || begun >= until) return seen;
+      await clock.sleep(FIRST_GAP_MS, signal);
+    }
+  };
+
+  const blame = (change: Change, lost: readonly Target[]): void => {
+    const { uid, revision, isRemoval, rule } = change;
+    const message = wordsFor(change, lost);
+    changes.delete(uid);
+    blamed.set(uid, { uid, revision, isRemoval, message });
+    log.error({ rule, targets: namesOf(lost) }, 'a rule cuts the agent off: it is left out');
+  };
+
+  const search = async (lost: readonly Target[], signal: AbortSignal): Promise<Searched> => {
+    const inTurn = inOrder([...changes.values()]);
+    const madeAt = Math.max(...[...changes.values()].map(({ confirmedAt = 0 }) => confirmedAt));
+    const tookMs = Math.max(0, Math.min(clock.monotonic() - (madeAt - deadlineMs), deadlineMs));
+    log.error(
+      { targets: namesOf(lost), changes: inTurn.length },
+      'not reached since the last changes: undoing them',
+    );
+    let state: Search = begin(inTurn.map(({ uid }) => uid));
+    for (;;) {
+      await bring(undoneIn(state), signal);
+      const reached = isTrial(state)
+        ? await stays(lost, Math.max(tookMs, LEAST_TRIAL_MS), signal)
+        : await comesBack(lost, signal);
+      if (reached === 'outage') {
+        log.warn(
+          { targets: namesOf(lost) },
+          'not reached by the coordinators either: the changes are made again',
+        );
+        return 'outage';
+      }
+      const after = next(state, reached === 'yes');
+      if (after === 'nobody' && undoneIn(state).length === 0) {
+        log.warn({ targets: namesOf(lost) }, 'reached with the same changes: they stay');
+        return 'judged';
+      }
+      if (after === 'nobody') {
+        const retryInMs = again.next();
+        log.warn(
+          { targets: namesOf(lost), retryInMs: Math.round(retryInMs) },
+          'no rule is to blame for what was lost: the changes are made again',
+        );
+        await clock.sleep(retryInMs, signal);
+        return 'judged';
+      }
+      if ('guilty' in after) {
+        const guilty = changes.get(after.guilty);
+        if (guilty !== undefined) blame(guilty, lost);
+        return 'judged';
+      }
+      state = after;
+    }
+  };
+
+  const searchAndGoOn = async (lost: readonly Target[], signal: AbortSignal): Promise<void> => {
+    // In an outage nothing answers: what has answered before the changes is looked at when it is over.
+    if ((await search(lost, signal)) === 'judged') watched = await targets.answering(signal);
+    const confirmedAt = clock.monotonic() + deadlineMs;
+    for (const [uid, change] of changes) changes.set(uid, { ...change, confirmedAt });
+    await saveOrSay();
+    undone = undefined;
+    version += 1;
+    deps.onChange();
+  };
+
+  const watch = async (signal: AbortSignal): Promise<void> => {
+    let gap = FIRST_GAP_MS;
+    let told = false;
+    while (changes.size > 0) {
+      const changed = bell.promise;
+      const lookedAt = clock.monotonic();
+      const lost = await lostHere(watched, signal);
+      while (pass.isWriting) await woken(signal);
+      const decisive = lost.filter((one) => deps.decisive.includes(one));
+      if (decisive.length > 0) return searchAndGoOn(decisive, signal);
+      if (lost.length > 0 && !told)
+        log.warn({ targets: namesOf(lost) }, 'not reached since the last changes; they stay');
+      told ||= lost.length > 0;
+      await confirm(lookedAt);
+      if (changes.size === 0) return;
+      const isSooner = await isFirst(changed, clock.sleep(gap, signal));
+      // So that a stream of changes does not become one of connections.
+      if (isSooner) await clock.sleep(FIRST_GAP_MS, signal);
+      gap = isSooner ? FIRST_GAP_MS : Math.min(2 * gap, LAST_GAP_MS);
+    }
+  };
+
+  const viewOn = (seen: readonly RuleObject[], lastGood: LastGood): View =>
+    viewOf({
+      rules: seen,
+      version,
+      undone: [...(undone ?? [])].flatMap((uid) => changes.get(uid) ?? []),
+      blamed: [...blamed.values(), ...blamedByStatus(seen, lastGood, blamed, deps.purpose)],
+    });
+
+  return {
+    view: (given, lastGood) => {
+      if (undone === undefined) {
+        rules = given;
+        forget(given);
+      }
+      rules ??= given;
+      return viewOn(rules, lastGood);
+    },
+
+    peek: (given, lastGood) => viewOn(undone === undefined ? given : (rules ?? given), lastGood),
+
+    begin: async ({ changes: wanted, deltas, packages }, signal) => {
+      pass.isWriting = true;
+      if (undone !== undefined || wanted.length === 0) return;
+      const answering = await targets.answering(signal);
+      watched = [...new Set([...(changes.size > 0 ? watched : []), ...answering])];
+      if (!watched.some((one) => deps.decisive.includes(one))) {
+        log.warn(
+          { targets: namesOf(deps.decisive), changes: wanted.length },
+          'does not answer before a change: the change is made, and stays even if it cuts the agent off',
+        );
+        return;
+      }
+      for (const change of wanted) {
+        const earlier = changes.get(change.uid);
+        changes.set(change.uid, {
+          ...change,
+          before: earlier === undefined ? change.before : earlier.before,
+          confirmedAt: undefined,
+        });
+      }
+      before = withBefore(before, deltas, packages);
+      await save();
+    },
+
+    written: () => {
+      pass.isWriting = false;
+      if (!isOrphaned && undone === undefined) watchFrom(clock.monotonic());
+      else wake();
+    },
+
+    passed: (view) => {
+      if (brought !== undefined && view.version === brought.version) brought.resolve();
+    },
+
+    rescue: async (signal) => {
+      if (!isOrphaned) return;
+      const { lost, isOutage } = await look(deps.decisive, signal);
+      if (lost.length > 0 && !isOutage) {
+        log.error(
+          { targets: namesOf(lost) },
+          'not reached since changes of the agent before: undoing',
+        );
+        const read = await driver.read(signal);
+        const deltas = deltasBack(before, read.packages, read.capabilities);
+        if (deltas.length > 0) await driver.apply(deltas, signal);
+        lostBefore = lost;
+      }
+      isOrphaned = false;
+      watched = deps.decisive;
+      watchFrom(clock.monotonic());
+    },
+
+    run: async (signal) => {
+      const untilAborted = async (): Promise<void> => {
+        for (;;) {
+          if (isOrphaned || changes.size === 0 || pass.isWriting) await woken(signal);
+          else if (lostBefore.length > 0) {
+            const lost = lostBefore;
+            lostBefore = [];
+            await searchAndGoOn(lost, signal);
+          } else await watch(signal);
+        }
+      };
+      await untilAborted().catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+    },
+  };
+};
+
+const asGiven = (rules: readonly RuleObject[]): View =>
+  viewOf({ rules, version: 0, undone: [], blamed: [] });
+
+/** For a CNF where it is switched off: what is changed stays. */
+export const withoutCommitConfirm: CommitConfirm = {
+  view: asGiven,
+  peek: asGiven,
+  begin: async () => {},
+  written: () => {},
+  passed: () => {},
+  rescue: async () => {},
+  run: async () => {},
+};
+
+const reachedBy = ({ lost, isOutage }: Look): Reached => {
+  if (isOutage) return 'outage';
+  return lost.length === 0 ? 'yes' : 'no';
+};
+
+const unconfirmed = (change: Change): Watched => ({ ...change, confirmedAt: undefined });
+
+const namesOf = (targets: readonly Target[]): string[] => targets.map(({ name }) => name);
+
+const wordsFor = ({ isRemoval }: Change, lost: readonly Target[]): string =>
+  `the agent loses ${namesOf(lost).join(' and ')} ${isRemoval ? 'without' : 'with'} the rule: new connections failed when it alone was ${
+    isRemoval ? 'removed' : 'applied'
+  }, and worked again when that was undone; it is not tried again until it changes`;
+
+/** In another pod of this CNF, of rules that are not in force in this one. */
+const blamedByStatus = (
+  rules: readonly RuleObject[],
+  lastGood: LastGood,
+  known: ReadonlyMap<string, Blamed>,
+  purpose: string,
+): readonly Blamed[] =>
+  rules.flatMap((rule): Blamed[] => {
+    const { uid, deletionTimestamp } = rule.metadata;
+    const entry: StatusEntry | undefined = statusBlames(rule);
+    const revision = revisionOf(rule);
+    const isMeant = entry?.purpose === purpose && entry.revision === revision;
+    const isInForce = lastGood.get(uid)?.revision === revision;
+    if (!isMeant || isInForce || known.has(uid) || deletionTimestamp !== undefined) return [];
+    const message = `another pod of the CNF has lost its connection with the rule: ${entry.message}`;
+    return [{ uid, revision, isRemoval: false, message }];
+  });
+
+const orAborted = (work: Promise<void>, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    void work.finally(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+  });
+
+const isFirst = async (one: Promise<void>, other: Promise<void>): Promise<boolean> =>
+  Promise.race([one.then(() => true), other.then(() => false)]);
