@@ -60,7 +60,7 @@ it('what charon has not loaded lacks, until it has; another charon is asked at o
   await kernel.reloaded(look, ['ipsec']);
   expect(await lacking()).toEqual(['connection hub in charon']);
   world.loaded = HUB;
-  clock.advance(3_000);
+  await kernel.reloaded(look, ['ipsec']);
   expect(await lacking()).toEqual([]);
   const before = asked();
   clock.advance(3_000);

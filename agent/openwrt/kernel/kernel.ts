@@ -83,18 +83,9 @@ type Seen = {
   routing: string;
   hasFw4: boolean;
   hooks: number;
-  /** The line about its process: another one has nothing of what was loaded. */
-  charon: string | undefined;
+  /** The line about its process: another one has loaded nothing yet. */
+  charon: string;
   space: Space | undefined;
-};
-
-const NOT_SEEN: Seen = {
-  hash: '',
-  routing: '',
-  hasFw4: false,
-  hooks: 0,
-  charon: undefined,
-  space: undefined,
 };
 
 export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
@@ -103,7 +94,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   let lookedAt = -Infinity;
   /** What `begin` was given, for the first look of the session. */
   let ahead: Answer | undefined;
-  let seen: Seen = NOT_SEEN;
+  let seen: Seen = { hash: '', routing: '', hasFw4: false, hooks: 0, charon: '', space: undefined };
   /** As they were after mwan3's last reload by us, or first seen. */
   let expectedHooks: number | undefined;
   let thorough = { at: -Infinity, hash: '', text: '', rules: new Map() as NftRules };
@@ -142,15 +133,9 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const routing = isKnown ? hash && seen.routing : await found(look.session, hash, look.signal);
     const linesWith = (word: string): number => lines.filter((line) => line.includes(word)).length;
     const space = spaceIn(lines);
-    const charonNow = lines.find((line) => CHARON.test(line));
-    seen = {
-      hash,
-      routing,
-      hasFw4: linesWith(FW4) > 0,
-      hooks: linesWith(MWAN3),
-      charon: charonNow,
-      space,
-    };
+    const hasFw4 = linesWith(FW4) > 0;
+    const charonNow = lines.find((line) => CHARON.test(line)) ?? '';
+    seen = { hash, routing, hasFw4, hooks: linesWith(MWAN3), charon: charonNow, space };
     expectedHooks ??= seen.hooks;
   };
 
@@ -187,16 +172,12 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   const readCharon = async ({ session, signal }: Look): Promise<void> => {
     const answer = await runVerb(session, 'tunnels', signal);
     const told = 'stdout' in answer ? answer.stdout : undefined;
-    const againMs = Math.min(2 * charon.againMs, THOROUGH_LOOK_MS);
-    charon = { at: clock.monotonic(), process: seen.charon, told, againMs };
+    charon = { at: told === undefined ? -Infinity : clock.monotonic(), of: seen.charon, told };
   };
   const isCharonDue = ({ contents, capabilities }: Look): boolean => {
     if (capabilities.ipsec.dialect !== 'swanctl') return false;
-    if (seen.charon !== charon.process) return true;
-    const isWaitedFor = [last.lacking, last.incomparable].some((some) => some.has('ipsec'));
-    const dueMs = isWaitedFor ? charon.againMs : THOROUGH_LOOK_MS;
-    const hasSome = charon === NOT_ASKED || contents('ipsec').length > 0;
-    return hasSome && clock.monotonic() - charon.at >= dueMs;
+    const isOld = clock.monotonic() - charon.at >= THOROUGH_LOOK_MS;
+    return seen.charon !== charon.of || (isOld && contents('ipsec').length > 0);
   };
 
   const compare = ({ contents, capabilities }: Look): KernelLook => {
@@ -212,7 +193,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
         hasTable ? inRules(firewall, expected, thorough.rules) : allOf(firewall, `nft's ${FW4}`),
       ],
       ['mwan3', ofMwan3 ?? allOf(sections, "mwan3's rules in nft's table mangle")],
-      ['ipsec', charon === NOT_ASKED ? NOTHING_LACKS : inCharon(contents('ipsec'), charon.told)],
+      ['ipsec', charon.of === '' ? NOTHING_LACKS : inCharon(contents('ipsec'), charon.told)],
     ];
     const part = (key: keyof Compared): BySection =>
       new Map(
@@ -301,20 +282,9 @@ type Mwan3Seen = {
   /** What `text` is compared with until it is read again; undefined: the package as it is read next. */
   sections: readonly UciSection[] | undefined;
 };
-type CharonSeen = {
-  at: number;
-  process: string | undefined;
-  /** By verb `tunnels`; undefined: charon did not answer. */
-  told: string | undefined;
-  /** When to ask again while something lacks: one that has just been started loads it a moment later. */
-  againMs: number;
-};
-const NOT_ASKED: CharonSeen = {
-  at: -Infinity,
-  process: undefined,
-  told: undefined,
-  againMs: 1_000,
-};
+/** `of`: the line about its process. `told`: by verb `tunnels`; undefined: charon did not answer. */
+type CharonSeen = { at: number; of: string; told: string | undefined };
+const NOT_ASKED: CharonSeen = { at: -Infinity, of: '', told: undefined };
 
 const NOT_LOOKED: Mwan3Seen = { at: -Infinity, hash: '', text: undefined, sections: undefined };
 

@@ -97,12 +97,16 @@ const tunnelsIn = (sections: readonly UciSection[]): readonly string[] =>
     ]);
 
 /**
- * One security association of charon's, whose `id` no other has ever had; or what catches packets
- * for a connection.
+ * One security association of charon's, whose `id` no other has ever had; what catches packets for a
+ * connection; or a connection that is loaded.
  */
-export type Association = { kind: 'ike' | 'child' | 'trap'; id: string; name: string };
+export type Association = {
+  kind: 'ike' | 'child' | 'trap' | 'loaded';
+  id: string;
+  name: string;
+};
 
-const LINE = /^( *)([^\s:]+): #(\d+), /;
+const LINE = /^( *)([^\s:]+): (?:#(\d+), |IKEv|T)/;
 const TRAP = /^([^\s/,]+\/[^\s/,]+), T/;
 
 /** Of what verb `tunnels` of the helper prints. */
@@ -111,48 +115,25 @@ export const associationsIn = (stdout: string): readonly Association[] => {
   return stdout.split('\n').flatMap((line): Association[] => {
     const [, trap] = TRAP.exec(line) ?? [];
     if (trap !== undefined) return [{ kind: 'trap', id: '', name: trap }];
-    const [, indent, name, id] = LINE.exec(line) ?? [];
-    if (name === undefined || id === undefined) return [];
-    if (indent !== '') return [{ kind: 'child', id, name: `${remote}/${name}` }];
-    remote = name;
-    return [{ kind: 'ike', id, name }];
+    const [, indent, own, id] = LINE.exec(line) ?? [];
+    if (own === undefined) return [];
+    if (indent === '') remote = own;
+    const name = indent === '' ? own : `${remote}/${own}`;
+    if (id === undefined) return [{ kind: 'loaded', id: '', name }];
+    return [{ kind: indent === '' ? 'ike' : 'child', id, name }];
   });
 };
 
-const LOADED = /^( *)([^\s:]+): (?:IKEv|T)/;
-
-/** The connections that charon has loaded, of the same. */
-const loadedIn = (stdout: string): ReadonlySet<string> => {
-  let remote = '';
-  return new Set(
-    stdout.split('\n').flatMap((line): string[] => {
-      const [, indent, name] = LOADED.exec(line) ?? [];
-      if (name === undefined) return [];
-      if (indent === '') remote = name;
-      return [indent === '' ? name : `${remote}/${name}`];
-    }),
-  );
-};
-
-/** Which connections charon has not loaded. `told`: by the same; undefined: charon does not say. */
+/** Which remotes charon has not loaded as a whole. `told`: by the same; undefined: charon does not say. */
 export const lackingTunnels = (ipsec: readonly UciSection[], told: string | undefined): Compared =>
   compareSections(ipsec, () => {
-    const loaded = told === undefined ? undefined : loadedIn(told);
-    const remoteOf = new Map(
-      ipsec
-        .filter(({ type, options }) => type === 'remote' && options['enabled'] === '1')
-        .flatMap((remote) =>
-          [remote.name, ...connectionsOf('swanctl', remote)].map((name) => [name, remote.name]),
-        ),
-    );
-    return ({ type, name }) => {
-      const remote = remoteOf.get(name);
-      if (remote === undefined) return undefined;
+    const all = told === undefined ? undefined : associationsIn(told);
+    const loaded = all && new Set(all.flatMap(({ kind, name }) => (kind === 'loaded' ? name : [])));
+    return (section) => {
+      if (section.type !== 'remote' || section.options['enabled'] !== '1') return undefined;
       if (loaded === undefined) throw new Error('charon does not say what it has loaded');
-      // Of a remote that is not loaded no more is said, as charon refuses it as a whole.
-      const wanted = type === 'remote' || !loaded.has(remote) ? remote : `${remote}/${name}`;
-      const isSaid = loaded.has(wanted) || (wanted === remote && type !== 'remote');
-      return isSaid ? undefined : `connection ${wanted} in charon`;
+      const lacking = tunnelsIn([section]).find((name) => !loaded.has(name));
+      return lacking && `connection ${lacking} in charon`;
     };
   });
 
@@ -221,5 +202,7 @@ const associationsOf = async (
   if (names.size === 0) return [];
   const told = await runVerb(session, 'tunnels', signal);
   if ('whyNot' in told) return undefined;
-  return associationsIn(told.stdout).filter(({ name }) => names.has(name));
+  return associationsIn(told.stdout).filter(
+    ({ kind, name }) => kind !== 'loaded' && names.has(name),
+  );
 };

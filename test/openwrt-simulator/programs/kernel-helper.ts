@@ -113,7 +113,7 @@ export const createKernelHelper = (deps: Deps): Program => {
   };
   const state = (): ProgramResult => {
     const hooks = mwan3.isLoaded ? '\tchain mwan3_hook {\n'.repeat(2) : '';
-    const table = `${freeSpace(store)}${fw4.nft.isLoaded ? 'table inet fw4 {\n' : ''}${hooks}`;
+    const table = `${freeSpace(store)}charon 1\n${fw4.nft.isLoaded ? 'table inet fw4 {\n' : ''}${hooks}`;
     const hasOurs = store.text('network')?.includes('sdewan_') === true;
     return hasOurs ? leave(routing(netifd), table) : printed(table);
   };
