@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { associationsIn, endingBy, beginningIn, lackingTunnels } from './ipsec-tunnels.ts';
+import { beginningIn, endingBy, lackingTunnels } from './ipsec-tunnels.ts';
 
 const remote = (name: string, child: string[], options: UciSection['options'] = {}): UciSection =>
   namedSection('remote', name, {
@@ -127,31 +127,6 @@ it.each(['start', 'route'] as const)(
     expect(beginningIn(mode, after, before)).toEqual(['hub/new', 'other/moved']);
   },
 );
-
-it('what charon has is read with the remote that each connection belongs to', () => {
-  const listed = [
-    'hub: #3, ESTABLISHED, IKEv2, aabbccdd11223344_i* 8899aabb00112233_r',
-    "  local  'a' @ 10.10.70.39[500]",
-    '  established 4s ago, rekeying in 13411s',
-    '  one: #7, reqid 1, INSTALLED, TUNNEL, ESP:AES_GCM_16-256',
-    '    installed 4s ago, rekeying in 3256s, expires in 3956s',
-    '    in  c1234567,      0 bytes,     0 packets',
-    'theirs: #4, CONNECTING, IKEv2, aabbccdd11223344_i* 0000000000000000_r',
-    'hub/two, TUNNEL',
-    '  local:  10.1.2.0/24',
-    'hub: IKEv2, no reauthentication, rekeying every 14400s',
-    '  one: TUNNEL, rekeying every 3600s',
-    '',
-  ].join('\n');
-  expect(associationsIn(listed)).toEqual([
-    { kind: 'ike', id: '3', name: 'hub' },
-    { kind: 'child', id: '7', name: 'hub/one' },
-    { kind: 'ike', id: '4', name: 'theirs' },
-    { kind: 'trap', id: '', name: 'hub/two' },
-    { kind: 'loaded', id: '', name: 'hub' },
-    { kind: 'loaded', id: '', name: 'hub/one' },
-  ]);
-});
 
 describe('what charon has not loaded', () => {
   const sections = [

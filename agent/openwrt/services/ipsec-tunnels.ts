@@ -12,7 +12,7 @@ import { compareSections, type Compared } from '../kernel/sections.ts';
 import { runVerb, runVerbOn } from '../kernel/calls.ts';
 import { TUNNELS_FILE } from '../kernel/helper.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
-import { connectionsOf } from '../ubus/tunnels.ts';
+import { associationsIn, connectionsOf, type Association } from '../ubus/tunnels.ts';
 
 /**
  * Lists of a remote say which connections it has, which have sections of their own; the stamp says
@@ -96,34 +96,6 @@ const tunnelsIn = (sections: readonly UciSection[]): readonly string[] =>
       ...connectionsOf('swanctl', remote).map((connection) => `${remote.name}/${connection}`),
     ]);
 
-/**
- * One security association of charon's, whose `id` no other has ever had; what catches packets for a
- * connection; or a connection that is loaded.
- */
-export type Association = {
-  kind: 'ike' | 'child' | 'trap' | 'loaded';
-  id: string;
-  name: string;
-};
-
-const LINE = /^( *)([^\s:]+): (?:#(\d+), |IKEv|T)/;
-const TRAP = /^([^\s/,]+\/[^\s/,]+), T/;
-
-/** Of what verb `tunnels` of the helper prints. */
-export const associationsIn = (stdout: string): readonly Association[] => {
-  let remote = '';
-  return stdout.split('\n').flatMap((line): Association[] => {
-    const [, trap] = TRAP.exec(line) ?? [];
-    if (trap !== undefined) return [{ kind: 'trap', id: '', name: trap }];
-    const [, indent, own, id] = LINE.exec(line) ?? [];
-    if (own === undefined) return [];
-    if (indent === '') remote = own;
-    const name = indent === '' ? own : `${remote}/${own}`;
-    if (id === undefined) return [{ kind: 'loaded', id: '', name }];
-    return [{ kind: indent === '' ? 'ike' : 'child', id, name }];
-  });
-};
-
 /** Which remotes charon has not loaded as a whole. `told`: by the same; undefined: charon does not say. */
 export const lackingTunnels = (ipsec: readonly UciSection[], told: string | undefined): Compared =>
   compareSections(ipsec, () => {
@@ -202,7 +174,6 @@ const associationsOf = async (
   if (names.size === 0) return [];
   const told = await runVerb(session, 'tunnels', signal);
   if ('whyNot' in told) return undefined;
-  return associationsIn(told.stdout).filter(
-    ({ kind, name }) => kind !== 'loaded' && names.has(name),
-  );
+  const isUp = ({ kind }: Association): boolean => kind !== 'loaded';
+  return associationsIn(told.stdout).filter((one) => isUp(one) && names.has(one.name));
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tunnelsOf } from './tunnels.ts';
+import { associationsIn, tunnelsOf } from './tunnels.ts';
 
 const ok = (data: unknown) => ({ code: 0, data });
 const remote = (name: string, options: Record<string, string | string[]>) => ({
@@ -78,6 +78,31 @@ describe('tunnels that swanctl lists', () => {
     expect(told.find((tunnel) => tunnel.name === name)).toEqual({ name, up, state });
     expect(told).toHaveLength(7);
   });
+});
+
+it('what charon has is read with the remote that each connection belongs to', () => {
+  const listed = [
+    'hub: #3, ESTABLISHED, IKEv2, aabbccdd11223344_i* 8899aabb00112233_r',
+    "  local  'a' @ 10.10.70.39[500]",
+    '  established 4s ago, rekeying in 13411s',
+    '  one: #7, reqid 1, INSTALLED, TUNNEL, ESP:AES_GCM_16-256',
+    '    installed 4s ago, rekeying in 3256s, expires in 3956s',
+    '    in  c1234567,      0 bytes,     0 packets',
+    'theirs: #4, CONNECTING, IKEv2, aabbccdd11223344_i* 0000000000000000_r',
+    'hub/two, TUNNEL',
+    '  local:  10.1.2.0/24',
+    'hub: IKEv2, no reauthentication, rekeying every 14400s',
+    '  one: TUNNEL, rekeying every 3600s',
+    '',
+  ].join('\n');
+  expect(associationsIn(listed)).toEqual([
+    { kind: 'ike', id: '3', name: 'hub', state: 'ESTABLISHED' },
+    { kind: 'child', id: '7', name: 'hub/one', state: 'INSTALLED' },
+    { kind: 'ike', id: '4', name: 'theirs', state: 'CONNECTING' },
+    { kind: 'trap', id: '', name: 'hub/two', state: '' },
+    { kind: 'loaded', id: '', name: 'hub', state: '' },
+    { kind: 'loaded', id: '', name: 'hub/one', state: '' },
+  ]);
 });
 
 describe('a tunnel that this side brings up', () => {

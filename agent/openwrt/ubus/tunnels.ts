@@ -38,9 +38,9 @@ export const tunnelsOf = (
   const configured = configuredIn(dialect, ipsec);
   const states = new Map(configured.map((tunnel) => [nameOf(tunnel), 'DOWN']));
   const told = execSchema.safeParse(answer?.data).data;
-  const lines = (told?.stdout ?? '').split('\n');
+  const { stdout } = told ?? { stdout: '' };
   const starting = new Set(told && configured.filter(({ starts }) => starts).map(nameOf));
-  const seen = dialect === 'swanctl' ? seenBySwanctl(lines, configured) : seenByIpsec(lines);
+  const seen = dialect === 'swanctl' ? seenBySwanctl(stdout, configured) : seenByIpsec(stdout);
   for (const { name, state } of seen) if (!UP.has(states.get(name) ?? '')) states.set(name, state);
   return [...states]
     .map(([name, state]) => ({
@@ -56,33 +56,51 @@ export const tunnelsOf = (
 const IPSEC_LINE = /^\s*(\S+)\[\d+\]:\s+([A-Z_]+)/;
 
 /** ICN's init script and OpenWRT's make an IKE connection of each tunnel, and name it alike. */
-const seenByIpsec = (lines: readonly string[]): Seen[] =>
-  lines.flatMap((line) => {
+const seenByIpsec = (stdout: string): Seen[] =>
+  stdout.split('\n').flatMap((line) => {
     const [, name, state] = IPSEC_LINE.exec(line) ?? [];
     return name === undefined || state === undefined ? [] : [{ name, state }];
   });
 
-/** `site1: #1, ESTABLISHED, IKEv2, …`, and indented below it `  conn1: #2, reqid 1, INSTALLED, TUNNEL, …`. */
-const IKE_LINE = /^(\S+): #\d+, ([A-Z_]+), IKEv/;
-const CHILD_LINE = /^\s+(\S+): #\d+, reqid \d+, ([A-Z_]+),/;
+/**
+ * One security association of charon's, whose `id` no other has ever had; what catches packets for a
+ * connection; or a connection that is loaded. `name`: `remote`, or `remote/connection`.
+ */
+export type Association = {
+  kind: 'ike' | 'child' | 'trap' | 'loaded';
+  id: string;
+  name: string;
+  state: string;
+};
 
-/** The swanctl script makes an IKE connection of each remote and a child of each tunnel; children come after their remote is up. */
-const seenBySwanctl = (lines: readonly string[], configured: readonly Configured[]): Seen[] => {
+/** `site1: #1, ESTABLISHED, IKEv2, …`, and indented below it `  conn1: #2, reqid 1, INSTALLED, TUNNEL, …`; what is loaded likewise. */
+const LINE = /^( *)([^\s:]+): (?:#(\d+), (?:reqid \d+, )?([A-Z_]+)|IKEv|T)/;
+const TRAP = /^([^\s/,]+\/[^\s/,]+), T/;
+
+/** Of what `swanctl --list-sas`, `--list-pols` and `--list-conns` print. */
+export const associationsIn = (stdout: string): readonly Association[] => {
   let remote = '';
-  return lines.flatMap((line) => {
-    const [, ike, ikeState] = IKE_LINE.exec(line) ?? [];
-    if (ike !== undefined && ikeState !== undefined) {
-      remote = ike;
-      if (UP.has(ikeState)) return [];
-      return configured
-        .filter((tunnel) => tunnel.remote === ike)
-        .map((tunnel) => ({ name: nameOf(tunnel), state: ikeState }));
-    }
-    const [, connection, state] = CHILD_LINE.exec(line) ?? [];
-    if (connection === undefined || state === undefined) return [];
-    return [{ name: nameOf({ remote, connection }), state }];
+  return stdout.split('\n').flatMap((line): Association[] => {
+    const [, trap] = TRAP.exec(line) ?? [];
+    if (trap !== undefined) return [{ kind: 'trap', id: '', name: trap, state: '' }];
+    const [, indent, own, id, state = ''] = LINE.exec(line) ?? [];
+    if (own === undefined) return [];
+    if (indent === '') remote = own;
+    const name = indent === '' ? own : `${remote}/${own}`;
+    if (id === undefined) return [{ kind: 'loaded', id: '', name, state }];
+    return [{ kind: indent === '' ? 'ike' : 'child', id, name, state }];
   });
 };
+
+/** The swanctl script makes an IKE connection of each remote and a child of each tunnel; children come after their remote is up. */
+const seenBySwanctl = (stdout: string, configured: readonly Configured[]): Seen[] =>
+  associationsIn(stdout).flatMap(({ kind, name, state }) => {
+    if (kind === 'child') return [{ name: name.replace('/', '-'), state }];
+    if (UP.has(state)) return [];
+    return configured
+      .filter((tunnel) => tunnel.remote === name)
+      .map((tunnel) => ({ name: nameOf(tunnel), state }));
+  });
 
 const nameOf = ({ remote, connection }: Omit<Configured, 'starts'>): string =>
   `${remote}-${connection}`;
