@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inDialect, type Dialect } from '../resources/dialect.ts';
+import type { Dialect } from '../resources/capabilities.ts';
+import { inDialect } from '../resources/dialect.ts';
 import { kinds } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';

@@ -2,7 +2,9 @@
  * The capabilities of an OpenWRT, as far as images differ: one value, determined once in each session with it (`agent/openwrt/capabilities.ts`).
  * Rules and drivers decide on it, and nothing else asks what kind of image it is.
  */
-import type { Dialect } from './dialect.ts';
+
+/** The two ways of writing rules to an OpenWRT: as UCI sections, or as objects of ICN's REST API. */
+export type Dialect = 'uci' | 'icn';
 
 /** `classic`: `/etc/init.d/ipsec`, which ICN's image has too. `swanctl`: `/etc/init.d/swanctl` of OpenWRT 22.03 and later. */
 export type IpsecDialect = 'classic' | 'swanctl';

@@ -1,7 +1,6 @@
-/** The two ways of writing rules to an OpenWRT: as UCI sections, or as objects of ICN's REST API. */
+/** Kinds in the dialect of an OpenWRT. */
+import type { Dialect } from './capabilities.ts';
 import type { KindDefinition } from './kind.ts';
-
-export type Dialect = 'uci' | 'icn';
 
 /** The kinds with, as their rendering, the one of the dialect; undefined where there is none. */
 export const inDialect = (

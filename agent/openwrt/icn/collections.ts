@@ -1,4 +1,5 @@
 /** The collections of ICN's REST API: where they are, and what has to happen for an object to take effect. */
+import type { UciSection } from '#shared/uci/model.ts';
 
 export type Service = 'mwan3' | 'firewall' | 'ipsec';
 
@@ -21,6 +22,19 @@ export type Collection = {
   /** Field with a list of objects. */
   nested?: string;
 };
+
+/** A change of one object. */
+export type Write =
+  | {
+      verb: 'POST' | 'PUT';
+      collection: Collection;
+      section: UciSection;
+      before?: UciSection;
+      /** Fields that the API acts on, and that are not the object's. */
+      also?: Readonly<Record<string, string>>;
+    }
+  /** `first`: what the object is replaced by before it goes. */
+  | { verb: 'DELETE'; collection: Collection; name: string; first?: UciSection };
 
 const collection = (
   name: string,

@@ -11,12 +11,12 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { OpenwrtTarget } from '../ubus/login/credentials.ts';
 import { OpenwrtError, type ApplyResult, type Driver } from '../driver.ts';
 import { createRestClient, expectStatus, type RestCall } from './client.ts';
-import { COLLECTIONS, collectionOf, type Service } from './collections.ts';
+import { COLLECTIONS, collectionOf, type Service, type Write } from './collections.ts';
 import { readIcnInformation } from './information.ts';
 import { createObjectNames } from './names.ts';
 import { isNotInForce } from './objects.ts';
 import { createIcnState } from './state.ts';
-import { carryOut, servicesOf, writesOf, type Write } from './writes.ts';
+import { carryOut, servicesOf, writesOf } from './writes.ts';
 import { own } from '#shared/util/own.ts';
 
 export type IcnDriverOptions = {

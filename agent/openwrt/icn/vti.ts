@@ -5,7 +5,7 @@
  */
 import { VTI_BASED } from '#shared/resources/rules/ipsec-remote-fields.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { Write } from './writes.ts';
+import type { Write } from './collections.ts';
 
 export const REMOTES = 'ipsec/remotes';
 const NOT_VTI = { type: 'policy-based' };

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
-import { COLLECTIONS, collectionOf, type Collection } from './collections.ts';
+import { COLLECTIONS, collectionOf, type Collection, type Write } from './collections.ts';
 import {
   expectStatus,
   isOfTheMoment,
@@ -18,18 +18,6 @@ import {
 } from './client.ts';
 import { bodyOf, sectionOf } from './objects.ts';
 import { REMOTES, withoutVti } from './vti.ts';
-
-export type Write =
-  | {
-      verb: 'POST' | 'PUT';
-      collection: Collection;
-      section: UciSection;
-      before?: UciSection;
-      /** Fields that the API acts on, and that are not the object's. */
-      also?: Readonly<Record<string, string>>;
-    }
-  /** `first`: what the object is replaced by before it goes. */
-  | { verb: 'DELETE'; collection: Collection; name: string; first?: UciSection };
 
 /**
  * First what nobody refers to goes, then all that is wanted comes, what others refer to first, then what nobody refers to any

@@ -12,7 +12,7 @@ import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtError, type FirewallWays } from '../driver.ts';
 import { blindness, readReload, type ReloadVerdict } from '../services/fw4.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
-import type { Base } from '../ubus/write/write-path.ts';
+import type { Base } from '../ubus/read/packages.ts';
 import { isCarriedOut, stepsOf, type Step } from './amendment.ts';
 import { found, runVerb, runVerbOn } from './calls.ts';
 import { excerptOf, type Excerpt } from './excerpt.ts';

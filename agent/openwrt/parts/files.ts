@@ -11,7 +11,7 @@ import { applyDelta, sectionsEqual, type DeltaInput } from '#shared/uci/delta.ts
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { UbusError } from '../ubus/client/rpc.ts';
 import { granted } from '../ubus/login/grants.ts';
-import type { PackageState } from '../ubus/write/write-path.ts';
+import type { PackageState } from '../ubus/read/packages.ts';
 import {
   contentOf,
   ownFilesIn,

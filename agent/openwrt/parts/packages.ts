@@ -5,7 +5,7 @@ import { whyNotReload } from '../services/services.ts';
 import { readSettled, stateVersion } from '../ubus/read/settled.ts';
 import { assertSpace } from '../ubus/write/space.ts';
 import { runTransaction } from '../ubus/write/transaction.ts';
-import type { PackageState } from '../ubus/write/write-path.ts';
+import type { PackageState } from '../ubus/read/packages.ts';
 import { rightsOnPackages } from './package-rights.ts';
 import { baseOf, type DeviceNow, type Part } from './part.ts';
 

@@ -12,7 +12,8 @@ import type { UbusSession } from '../ubus/client/session.ts';
 import type { Grants } from '../ubus/login/grants.ts';
 import type { Space } from '../ubus/write/space.ts';
 import type { Timing, TransactionResult } from '../ubus/write/transaction.ts';
-import type { Base, PackageState, Transaction, WritePath } from '../ubus/write/write-path.ts';
+import type { Base, PackageState } from '../ubus/read/packages.ts';
+import type { Transaction, WritePath } from '../ubus/write/write-path.ts';
 
 /** An OpenWRT as it is in this session. */
 export type DeviceNow = {

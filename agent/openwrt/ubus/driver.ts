@@ -33,7 +33,8 @@ import { createReloadTimes } from './write/reload-times.ts';
 import { createStagedPath } from './write/staged.ts';
 import type { Timing } from './write/transaction.ts';
 import type { Unconfirmed } from './write/unconfirmed.ts';
-import type { Base, PackageState, WritePath } from './write/write-path.ts';
+import type { Base, PackageState } from './read/packages.ts';
+import type { WritePath } from './write/write-path.ts';
 
 export type UbusDriverOptions = {
   target: OpenwrtTarget;

@@ -5,7 +5,8 @@
 import { UciFormatError } from '#shared/uci/format.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { anonymousName } from '#shared/uci/parse.ts';
-import type { Base, WritePath } from '../write/write-path.ts';
+import type { Base } from './packages.ts';
+import type { WritePath } from '../write/write-path.ts';
 
 /** Undefined where only reading it tells. */
 export const foreseen = (

@@ -5,11 +5,27 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import type { UciPackage } from '#shared/uci/model.ts';
 import { parseFile, UciSyntaxError } from '#shared/uci/parse.ts';
 import { UBUS_STATUS, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
 import { checked, codeOf, type UbusSession } from '../client/session.ts';
-import { mayNotRead, type PackageState } from '../write/write-path.ts';
 import { bytesOf, readBlocks } from './blocks.ts';
+
+/**
+ * `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. `passes`: the problem may be over at
+ * the next look, so the version is none that a package can have.
+ */
+export type PackageState =
+  | { state: 'read'; version: string; content: UciPackage; hasComments?: boolean }
+  | { state: 'absent' }
+  | { state: 'unusable'; version: string; why: string; passes?: true };
+
+/** Why such a package is unusable. */
+export const mayNotRead = (name: string): string =>
+  `the login on OpenWRT may not read /etc/config/${name}`;
+
+/** What a package was when the deltas were made. */
+export type Base = { version: string; content: UciPackage };
 
 const READ_ATTEMPTS = 3;
 /** A file from 256 KiB on, or none at all that could be read. */

@@ -5,7 +5,8 @@
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { UbusSession } from '../client/session.ts';
-import type { PackageState, WritePath } from '../write/write-path.ts';
+import type { PackageState } from './packages.ts';
+import type { WritePath } from '../write/write-path.ts';
 
 /** An editor's write takes some milliseconds. */
 const SETTLED_MS = 100;

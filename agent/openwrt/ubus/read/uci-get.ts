@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { UBUS_STATUS, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
 import { checked, codeOf, type UbusSession } from '../client/session.ts';
-import { mayNotRead, type PackageState } from '../write/write-path.ts';
+import { mayNotRead, type PackageState } from './packages.ts';
 
 /**
  * An answer over 1 MiB kills rpcd (measured: 3,600 rules of some 180 bytes pass, 4,000 do not). As a ubus message, sections

@@ -3,7 +3,7 @@ import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { nameless, othersEqual } from './comparison.ts';
-import type { PackageState } from './write-path.ts';
+import type { PackageState } from '../read/packages.ts';
 
 type Cut = {
   observed: UciPackage;

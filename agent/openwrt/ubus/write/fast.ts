@@ -13,7 +13,7 @@ import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { unreadable } from './cut-short.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
-import { md5sOf, readPackages } from '../read/packages.ts';
+import { md5sOf, readPackages, type PackageState } from '../read/packages.ts';
 import { reloadService } from '../../services/services.ts';
 import type { UbusSession } from '../client/session.ts';
 import {
@@ -31,7 +31,7 @@ import {
   NOTHING_UNCONFIRMED,
   type Unconfirmed,
 } from './unconfirmed.ts';
-import type { PackageState, Transaction, WritePath } from './write-path.ts';
+import type { Transaction, WritePath } from './write-path.ts';
 
 /** For what is not followed by a reload: rpcd undoes it by itself after this time without a confirmation. */
 const ROLLBACK_SECONDS = 30;

@@ -3,7 +3,8 @@ import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../../driver.ts';
 import { sectionsDiffering } from './comparison.ts';
 import { unreadable } from './cut-short.ts';
-import type { PackageState, Transaction } from './write-path.ts';
+import type { PackageState } from '../read/packages.ts';
+import type { Transaction } from './write-path.ts';
 
 /** Back to the base: what changed in place changes back, and all that was to go or to move comes as it was. */
 export const inverseOf = (

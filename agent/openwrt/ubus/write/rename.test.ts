@@ -3,7 +3,8 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { answered, fakeSession } from '../client/testing.ts';
 import { runRename } from './rename.ts';
-import type { Base, PackageState, Renaming } from './write-path.ts';
+import type { Base, PackageState } from '../read/packages.ts';
+import type { Renaming } from './write-path.ts';
 
 const section = (name: string, options: UciSection['options'], anonymous = true): UciSection => ({
   name,

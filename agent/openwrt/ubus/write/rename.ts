@@ -8,7 +8,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type UciRename } from '../../driver.ts';
 import { readBack } from './transaction.ts';
-import type { Base, Renamer, Renaming, WritePath } from './write-path.ts';
+import type { Base } from '../read/packages.ts';
+import type { Renamer, Renaming, WritePath } from './write-path.ts';
 
 /** The packages as they are then. @throws OpenwrtBlockedError when it is as before, OpenwrtError when that is not known */
 export const runRename = async (

@@ -25,7 +25,8 @@ import { cutShort, isPartCutShort, unreadable } from './cut-short.ts';
 import { assertUnchanged } from './transaction.ts';
 import { createUciReader, MAX_PACKAGE_BYTES, type UciReader } from '../read/uci-get.ts';
 import { applyStaged, NO_SPACE } from './staging.ts';
-import type { PackageState, Renamer, Transaction, WritePath } from './write-path.ts';
+import type { PackageState } from '../read/packages.ts';
+import type { Renamer, Transaction, WritePath } from './write-path.ts';
 
 /** For what a step takes on a slow device: 25 `uci add` of a large package. */
 const STEP_TIMEOUT_MS = 20_000;

@@ -14,9 +14,8 @@ import {
   UbusError,
   type UbusCall,
 } from '../client/rpc.ts';
-import { md5sOf } from '../read/packages.ts';
+import { md5sOf, type Base } from '../read/packages.ts';
 import type { UbusSession } from '../client/session.ts';
-import type { Base } from './write-path.ts';
 
 /** Text of one `file.write` as JSON, or of few calls; the rest of the 64 KiB body is for the envelope. */
 export const PART_BYTES = 49_152;

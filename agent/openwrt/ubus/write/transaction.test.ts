@@ -9,7 +9,8 @@ import { createManualClock, type ManualClock } from '#shared/runtime/testing/man
 import { createNotDone, type NotDone } from './not-done.ts';
 import { createReloadTimes } from './reload-times.ts';
 import { runTransaction } from './transaction.ts';
-import type { PackageState, WritePath } from './write-path.ts';
+import type { PackageState } from '../read/packages.ts';
+import type { WritePath } from './write-path.ts';
 
 const { signal } = new AbortController();
 const defaults = namedSection('defaults', 'defaults');

@@ -21,7 +21,8 @@ import { namesIn, othersEqual, sectionsDiffering } from './comparison.ts';
 import { cutShort, isCutShort, unreadable, UnusableError } from './cut-short.ts';
 import type { NotDone } from './not-done.ts';
 import type { ReloadTimes } from './reload-times.ts';
-import type { Base, Planned, Transaction, WritePath } from './write-path.ts';
+import type { Base } from '../read/packages.ts';
+import type { Planned, Transaction, WritePath } from './write-path.ts';
 
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
 export type TransactionResult =

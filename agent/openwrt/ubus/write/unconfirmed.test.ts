@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { expectationOf, howToSettle, NOTHING_UNCONFIRMED } from './unconfirmed.ts';
-import type { Base, PackageState } from './write-path.ts';
+import type { Base, PackageState } from '../read/packages.ts';
 
 const others = namedSection('rule', 'admin', { dest_port: '22' });
 const ours = namedSection('rule', 'sdewan_rule_a', { dest_port: '80', src: 'lan' });

@@ -8,7 +8,7 @@ import { holdsKeys } from '#shared/resources/parts.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { openStateFile, type StateFile } from '../../../io/state-file.ts';
 import { OpenwrtBlockedError } from '../../driver.ts';
-import type { Base, PackageState } from './write-path.ts';
+import type { Base, PackageState } from '../read/packages.ts';
 
 const expectationSchema = z.object({
   /** md5 of the file; '' where only reading it tells, and of a package with keys, which could be guessed by it. */

@@ -7,23 +7,8 @@ import type { UciRename } from '../../driver.ts';
 import type { Amender } from '../../kernel/amender.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
 import type { UbusSession } from '../client/session.ts';
+import type { Base, PackageState } from '../read/packages.ts';
 import type { ReloadLimits } from './reload-times.ts';
-
-/**
- * `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. `passes`: the problem may be over at
- * the next look, so the version is none that a package can have.
- */
-export type PackageState =
-  | { state: 'read'; version: string; content: UciPackage; hasComments?: boolean }
-  | { state: 'absent' }
-  | { state: 'unusable'; version: string; why: string; passes?: true };
-
-/** Why such a package is unusable. */
-export const mayNotRead = (name: string): string =>
-  `the login on OpenWRT may not read /etc/config/${name}`;
-
-/** What a package was when the deltas were made. */
-export type Base = { version: string; content: UciPackage };
 
 export type Transaction = {
   session: UbusSession;
