@@ -13,7 +13,14 @@ import { Rate } from '#shared/runtime/rate.ts';
 import { SCRIPT } from './assets/live.ts';
 import { STYLE } from './assets/style.ts';
 import type { Live } from './live.ts';
-import { plainPage, SCRIPT_PATH, signInPage, STYLE_PATH, wholePage } from './pages/layout.ts';
+import {
+  enterPage,
+  plainPage,
+  SCRIPT_PATH,
+  signInPage,
+  STYLE_PATH,
+  wholePage,
+} from './pages/layout.ts';
 import type { PageDeps } from './pages/look.ts';
 import { markAt, pageAt } from './pages/route.ts';
 import type { Reviews } from './viewer/reviews.ts';
@@ -88,9 +95,17 @@ export const createApp = (deps: AppDeps): Hono<Env> => {
     const code = sessions.codeFor(known.user, known.endsAt);
     return context.json({ code, user: known.user.username, endsInMs: CODE_MS }, 201);
   });
+  // A link of another site opens the page; only a person who reads whose session it is sends the form.
   app.get('/enter', (context) => {
     if (!mayTry(context)) return strangerPage(context, TOO_MANY);
-    const opened = sessions.redeem(context.req.query('code') ?? '');
+    const code = context.req.query('code') ?? '';
+    const owner = sessions.ownerOf(code);
+    return owner ? context.html(enterPage(code, owner.username)) : strangerPage(context, BAD_CODE);
+  });
+  app.post('/enter', csrf(), async (context) => {
+    if (!mayTry(context)) return strangerPage(context, TOO_MANY);
+    const { code } = await context.req.parseBody();
+    const opened = typeof code === 'string' ? sessions.redeem(code) : undefined;
     return opened ? enter(context, opened) : strangerPage(context, BAD_CODE);
   });
   app.post('/sign-in', csrf(), async (context) => {

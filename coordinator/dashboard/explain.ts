@@ -63,9 +63,24 @@ export const createExplain = ({ reader, ...known }: ExplainDeps): Explain => {
       const read = all.find(({ metadata }) => metadata.uid === rule.metadata.uid);
       const facts = factsOf(read ? all : [...all, rule], wanted, known);
       const view = explanationOf(read ?? rule, facts, wanted.events);
-      return guarded(view, definition, { isLarge, count });
+      return withinRights(guarded(view, definition, { isLarge, count }), wanted);
     });
   };
+};
+
+/** Of what the viewer may not list nothing is read, so nobody may say that it is not there. */
+const withinRights = (view: Explanation, { sees }: RuleToExplain): Explanation => {
+  const unseen = view.refersTo.filter(({ kind }) => !sees(kind)).map(({ kind }) => kind);
+  return unseen.length === 0
+    ? view
+    : {
+        ...view,
+        refersTo: view.refersTo.map((one) =>
+          sees(one.kind) ? one : { ...one, state: 'not known to you' },
+        ),
+        uci: [],
+        uciMissing: `what it refers to is not known to you: you may not list ${[...new Set(unseen)].join(' and ')}`,
+      };
 };
 
 /** As `sdewan` gathers them. */

@@ -51,6 +51,16 @@ const wordsOf = (text: string): string =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
+describe('the page of a rule', () => {
+  it('does not say that something is not there which the viewer may not list', async () => {
+    const may: Cluster['may'] = (_, { resource }) => resource !== 'firewallzones';
+    const { words } = await seen({ ...usual, may }, '/rule/default/FirewallRule/reject-80');
+    expect(words).toContain('FirewallZone/lan not known to you');
+    expect(words).toContain('you may not list FirewallZone');
+    expect(words).not.toMatch(/Absent|not exist/);
+  });
+});
+
 describe('the page of all CNFs', () => {
   it('has state, since when, rules, pods, agents and drift of each', async () => {
     const { words, text } = await seen(usual, '/');

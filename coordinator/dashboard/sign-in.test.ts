@@ -31,29 +31,40 @@ describe('who is not signed in', () => {
 
 describe('a code', () => {
   it('works once', async () => {
-    const { codeFor, get } = dashboardOf({ rules });
+    const { codeFor, enter } = dashboardOf({ rules });
     const code = await codeFor('token-of-ann');
-    const first = await get(`/enter?code=${code}`);
+    const first = await enter(code);
     expect([first.status, first.headers.get('location')]).toEqual([303, '/']);
-    const second = await get(`/enter?code=${code}`);
+    const second = await enter(code);
     expect([second.status, second.headers.get('set-cookie')]).toEqual([401, null]);
   });
 
   it('works for thirty seconds', async () => {
-    const { clock, codeFor, get } = dashboardOf({ rules });
+    const { clock, codeFor, enter } = dashboardOf({ rules });
     const codes = [await codeFor('token-of-ann'), await codeFor('token-of-ann')];
     clock.advance(CODE_MS - 1);
-    expect((await get(`/enter?code=${codes[0]}`)).status).toBe(303);
+    expect((await enter(codes[0] ?? '')).status).toBe(303);
     clock.advance(1);
-    expect((await get(`/enter?code=${codes[1]}`)).status).toBe(401);
+    expect((await enter(codes[1] ?? '')).status).toBe(401);
   });
 
   it('of another coordinator does not work', async () => {
     const other = dashboardOf({ rules });
-    const { get } = dashboardOf({ rules });
+    const { enter, get } = dashboardOf({ rules });
     const code = await other.codeFor('token-of-ann');
     expect((await get(`/enter?code=${code}`)).status).toBe(401);
+    expect((await enter(code)).status).toBe(401);
     expect((await get('/enter')).status).toBe(401);
+  });
+
+  it('signs in nobody by a link, and by no form of another site: it could be the code of its author', async () => {
+    const { codeFor, enter, get } = dashboardOf({ rules });
+    const code = await codeFor('token-of-ann');
+    const followed = await get(`/enter?code=${code}`);
+    expect([followed.status, followed.headers.get('set-cookie')]).toEqual([200, null]);
+    expect(await followed.text()).toContain('Sign in as ann');
+    expect((await enter(code, 'cross-site')).status).toBe(403);
+    expect((await enter(code)).status).toBe(303);
   });
 
   it('is given for a token that the API server accepts, and is not the token', async () => {
@@ -68,8 +79,8 @@ describe('a code', () => {
 describe('a session', () => {
   it('is a cookie that no script reads and no other page sends', async () => {
     for (const isSecure of [false, true]) {
-      const { codeFor, get } = dashboardOf({ rules }, { isSecure });
-      const entered = await get(`/enter?code=${await codeFor('token-of-ann')}`);
+      const { codeFor, enter } = dashboardOf({ rules }, { isSecure });
+      const entered = await enter(await codeFor('token-of-ann'));
       const cookie = entered.headers.get('set-cookie') ?? '';
       expect(cookie).toMatch(/; HttpOnly/);
       expect(cookie).toMatch(/; SameSite=Strict/);

@@ -141,11 +141,20 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
     const answer: unknown = await (await app.request('/codes', { method: 'POST', headers })).json();
     return typeof answer === 'object' && answer && 'code' in answer ? String(answer.code) : '';
   };
+  const enter = (code: string, site = 'same-origin'): Promise<Response> => {
+    const headers = {
+      'sec-fetch-site': site,
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    return Promise.resolve(
+      app.request('/enter', { method: 'POST', headers, body: `code=${code}` }),
+    );
+  };
   const signIn = async (token = 'token-of-ann'): Promise<string> => {
-    const entered = await get(`/enter?code=${await codeFor(token)}`);
+    const entered = await enter(await codeFor(token));
     return entered.headers.get('set-cookie')?.split(';')[0] ?? '';
   };
-  return { app, asked, clock, cluster, codeFor, deps, get, live, signIn, stop, overview };
+  return { app, asked, clock, cluster, codeFor, deps, enter, get, live, signIn, stop, overview };
 };
 
 export const NO_RESOURCE: ResourceType = {

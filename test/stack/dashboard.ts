@@ -28,6 +28,18 @@ export const turnOnDashboard = async (cluster: Cluster): Promise<() => Promise<v
   };
 };
 
+/** As the button of that page does. */
+export const enterBy = (url: string): Promise<Response> => {
+  const { origin, searchParams } = new URL(url);
+  const body = new URLSearchParams(searchParams);
+  return fetch(`${origin}/enter`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { origin },
+    body,
+  });
+};
+
 /** For as long as a test looks at it. */
 export const withDashboard = async (cluster: Cluster, work: () => Promise<void>): Promise<void> => {
   const turnOff = await turnOnDashboard(cluster);

@@ -45,7 +45,7 @@ export const runDashboard: Run = ({ options }, io, signal) =>
       const origin = `http://127.0.0.1:${forwarded.port}`;
       const { code, user } = await codeFor(origin, token, signal);
       const url = `${origin}/enter?code=${code}`;
-      io.say(`signed in as ${user}; the URL works once, for 30 seconds`);
+      io.say(`to be signed in as ${user}; the URL works once, for 30 seconds`);
       const opener = data.browser ? openerOf(process.platform, io.env) : undefined;
       if (!opener || !(await openIn(opener, url))) io.out(`${url}\n`);
       io.say(`${namespace}/${pod} is at ${origin} until Ctrl-C`);

@@ -89,6 +89,19 @@ export const plainPage = (title: string, words: string): Html =>
     </main>`,
   );
 
+/** For a code, which signs in whoever sends it. */
+export const enterPage = (code: string, username: string): Html =>
+  frame(
+    'Sign in',
+    html`<main id="main" tabindex="-1">
+      <h1>Sign in</h1>
+      <form method="post" action="/enter">
+        <input type="hidden" name="code" value="${code}" />
+        <button autofocus>Sign in as ${shown(nameOf(username))}</button>
+      </form>
+    </main>`,
+  );
+
 /** All that somebody sees who is not signed in. */
 export const signInPage = (problem: string | undefined): Html =>
   frame(

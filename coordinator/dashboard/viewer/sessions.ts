@@ -20,6 +20,8 @@ const MAX_CODES = 100;
 export type Sessions = {
   /** For a user whose token ends at `tokenEndsAt`, undefined when nobody knows. */
   codeFor: (user: SignedIn, tokenEndsAt: number | undefined) => string;
+  /** Who is signed in by it; undefined where nobody is. It stays as it is. */
+  ownerOf: (code: string) => SignedIn | undefined;
   /** Undefined for one that is unknown, used or too old. The cookie is the only thing that finds the session. */
   redeem: (code: string) => { cookie: string; session: Session } | undefined;
   open: (user: SignedIn, tokenEndsAt: number | undefined) => { cookie: string; session: Session };
@@ -65,6 +67,10 @@ export const createSessions = (clock: Clock): Sessions => {
       const code = secret();
       codes.set(hashOf(code), { user, tokenEndsAt, until: clock.monotonic() + CODE_MS });
       return code;
+    },
+    ownerOf: (code) => {
+      const made = codes.get(hashOf(code));
+      return made && !isOver(made) ? made.user : undefined;
     },
     redeem: (code) => {
       const hash = hashOf(code);

@@ -1,7 +1,7 @@
 /** `sdewan dashboard`: the page of a coordinator of the cluster, through a port-forward, for who holds the code. */
 import { expect, it } from 'vitest';
 import { e2eCluster } from '../../e2e/cluster.ts';
-import { withDashboard } from '../../stack/dashboard.ts';
+import { enterBy, withDashboard } from '../../stack/dashboard.ts';
 import { beginSdewan } from '../../stack/sdewan.ts';
 
 const cluster = await e2eCluster();
@@ -15,14 +15,14 @@ it('the dashboard is opened signed in, as whom the kubeconfig says or as the vie
   });
   await withDashboard(cluster, async () => {
     const { out, end } = await dashboard('--viewer');
-    const entered = await fetch(out.trim(), { redirect: 'manual' });
+    const entered = await enterBy(out.trim());
     const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
     const page = await fetch(new URL('/', out.trim()), { headers: { cookie } });
     expect([page.status, await page.text()]).toEqual([
       200,
       expect.stringContaining('sdewan-dashboard-viewer'),
     ]);
-    const again = await fetch(out.trim(), { redirect: 'manual' });
+    const again = await enterBy(out.trim());
     expect(again.status).toBe(401);
     const ended = await end();
     expect(ended).toEqual({ code: 0, said: expect.stringContaining('until Ctrl-C') });

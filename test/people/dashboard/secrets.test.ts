@@ -7,7 +7,7 @@ import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
 import { inspectAgent, kernelRules, metricsOf } from '../../../coordinator/cli/agents/ask.ts';
 import { withCluster } from '../../../coordinator/cli/cluster/connect.ts';
 import { createCnf } from '../../stack/cnf.ts';
-import { withDashboard } from '../../stack/dashboard.ts';
+import { enterBy, withDashboard } from '../../stack/dashboard.ts';
 import { SYSTEM_NAMESPACE } from '../../stack/installation.ts';
 import { observePods, until } from '../../stack/observe.ts';
 import { apply, waitInSync } from '../../stack/operator.ts';
@@ -262,7 +262,7 @@ describe('no secret', async () => {
           '--kubeconfig',
           kubeconfig,
         );
-        const entered = await fetch(out.trim(), { redirect: 'manual' });
+        const entered = await enterBy(out.trim());
         const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
         const pages = await pagesFrom(new URL('/', out.trim()), { cookie, of: namespace });
         await end();
