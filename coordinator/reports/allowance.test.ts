@@ -1,6 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sentReport, cnfPod, word } from '../testing/facts.ts';
-import { Allowance, MOST_OF_A_NAMESPACE, MOST_OF_A_POD, MOST_UNKNOWN } from './allowance.ts';
+import {
+  Allowance,
+  MOST_OF_ALL,
+  MOST_OF_A_NAMESPACE,
+  MOST_OF_A_POD,
+  MOST_UNKNOWN,
+} from './allowance.ts';
 
 const rules = new Map([
   ['own', 'edge'],
@@ -81,5 +87,28 @@ describe('what is kept of a report', () => {
     );
     for (const { uid } of pods) allowance.forget(uid);
     expect(fill(cnfPod('last'))).toBe('taken');
+  });
+
+  it('is bounded for all namespaces together, of which each has its share', () => {
+    const every = new Allowance((uid) => /^own-(.*)-/.exec(uid)?.[1]);
+    let kept = 0;
+    const fill = (namespace: string, pods: number): string =>
+      codeOf(() => {
+        for (let at = 0; at < pods; at += 1) {
+          const rules = words(`own-${namespace}`, 1_000);
+          const { keep } = every.take(
+            cnfPod(`${namespace}-${at}`, { namespace }),
+            sentReport({ rules }),
+          );
+          keep();
+          kept += 1_000_000;
+        }
+      });
+    const codes = Array.from({ length: 20 }, (_, at) => fill(`hostile${at}`, 33));
+    expect(new Set(codes)).toEqual(new Set(['too-much']));
+    expect(kept).toBeLessThan(3.2 * MOST_OF_ALL);
+    expect(fill('small', 2)).toBe('taken');
+    for (let at = 0; at < 33; at += 1) every.forget(cnfPod(`hostile0-${at}`).uid);
+    expect(fill('hostile0', 2)).toBe('taken');
   });
 });

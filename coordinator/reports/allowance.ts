@@ -9,6 +9,8 @@ import { Refusal } from './refusal.ts';
 /** In characters. The state of a rule usually has 200; 10,000 rules that failed with long messages have 5 million. */
 export const MOST_OF_A_POD = 8_388_608;
 export const MOST_OF_A_NAMESPACE = 33_554_432;
+/** Beyond it a namespace has no more than its share of it: twenty together have three times as much at worst, which is less than Node is given. */
+export const MOST_OF_ALL = 67_108_864;
 /** Of rules that are not known (yet). */
 export const MOST_UNKNOWN = 131_072;
 /** Before the kubelet has reported that the agent was started: enough for a beginning, and too little for an attack by pods that never run. */
@@ -30,6 +32,7 @@ export class Allowance {
   readonly #namespaceOf: (ruleUid: string) => string | undefined;
   readonly #pods = new Map<string, Kept>();
   readonly #namespaces = new Map<string, number>();
+  #all = 0;
 
   /** `namespaceOf`: of a rule that is known. */
   constructor(namespaceOf: (ruleUid: string) => string | undefined) {
@@ -50,11 +53,14 @@ export class Allowance {
     const rules = page.rules.filter((word) => this.#isKept(word, now));
     for (const word of rules) now.length += lengthOf(word);
     const most = agent.state === 'started' ? MOST_OF_A_POD : MOST_BEFORE_A_START;
-    const ofNamespace = (this.#namespaces.get(namespace) ?? 0) + now.length - (before?.length ?? 0);
-    if (now.length > most || ofNamespace > MOST_OF_A_NAMESPACE) throw new Refusal('too-much');
+    const more = now.length - (before?.length ?? 0);
+    const ofNamespace = (this.#namespaces.get(namespace) ?? 0) + more;
+    if (now.length > most || ofNamespace > this.#mostOf(namespace, more))
+      throw new Refusal('too-much');
     return {
       report: { ...page, rules },
       keep: () => {
+        this.#all += now.length - (this.#pods.get(uid)?.length ?? 0);
         this.#pods.set(uid, now);
         this.#namespaces.set(namespace, ofNamespace);
       },
@@ -71,9 +77,16 @@ export class Allowance {
     const kept = this.#pods.get(podUid);
     if (!kept) return;
     this.#pods.delete(podUid);
+    this.#all -= kept.length;
     const left = (this.#namespaces.get(kept.namespace) ?? 0) - kept.length;
     if (left > 0) this.#namespaces.set(kept.namespace, left);
     else this.#namespaces.delete(kept.namespace);
+  }
+
+  #mostOf(namespace: string, more: number): number {
+    if (this.#all + more <= MOST_OF_ALL) return MOST_OF_A_NAMESPACE;
+    const isNew = !this.#namespaces.has(namespace);
+    return MOST_OF_ALL / (this.#namespaces.size + (isNew ? 1 : 0));
   }
 
   #isKept(word: RuleReport, now: Kept): boolean {
