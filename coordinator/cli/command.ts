@@ -1,6 +1,7 @@
 /** What a command of the CLI is, gets and gives; it touches the process by nothing else, so that tests can call it. */
 import type { Argument, Option } from 'commander';
 import type { ZodType } from 'zod';
+import { UsageError } from '../views/usage-error.ts';
 
 /** `no`: out of sync, different, refused. `unknown`: it cannot be told, without a cluster or a right. */
 export const EXIT = { done: 0, no: 1, usage: 2, unknown: 3 } as const;
@@ -35,11 +36,6 @@ export type CommandFile = {
   examples: readonly (readonly [string, string])[];
   run: Run;
 };
-
-/** The command was used wrongly; the message says how. */
-export class UsageError extends Error {
-  override name = 'UsageError';
-}
 
 /** @throws UsageError that says all that is wrong with them */
 export const optionsBy = <T>(schema: ZodType<T>, options: Given['options']): T => {

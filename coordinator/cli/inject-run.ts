@@ -3,10 +3,11 @@ import * as z from 'zod';
 import { kinds } from '#shared/resources/registry.ts';
 import { EnvError, readEnv } from '#shared/runtime/env.ts';
 import { coordinatorEnvSchema, injectOptionsOf } from '../settings/env.ts';
-import { EXIT, UsageError, optionsBy, type CommandIo, type ExitCode, type Run } from './command.ts';
+import { EXIT, optionsBy, type CommandIo, type ExitCode, type Run } from './command.ts';
 import { injectManifest, uninjectManifest, type ManifestResult } from './inject.ts';
 import { requireDocuments } from './manifest/documents.ts';
 import { readFiles } from './manifest/read.ts';
+import { UsageError } from '../views/usage-error.ts';
 
 const optionsSchema = z.object({
   filename: z.array(z.string(), {

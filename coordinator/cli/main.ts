@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import type { CommandIo } from './command.ts';
 import { commands } from './commands.ts';
 import { COMPLETE } from './completion/complete.ts';
-import { showsColours } from './output/colour.ts';
-import { forTerminal } from './output/table.ts';
+import { showsColours } from '../views/output/colour.ts';
+import { forTerminal } from '../views/output/table.ts';
 import { runProgram } from './program.ts';
 
 const io: CommandIo = {

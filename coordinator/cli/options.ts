@@ -1,5 +1,6 @@
 /** Options that several commands have; what they mean is elsewhere, so that help loads no more than this. */
 import { Option } from 'commander';
+import { FORMATS } from '../views/output/formats.ts';
 
 /** For an option that can be repeated. */
 export const collected = (value: string, before: readonly string[] = []): readonly string[] => [
@@ -24,8 +25,6 @@ export const scopeOptions = (): readonly Option[] => [
   namespaceOption(),
   new Option('-A, --all-namespaces', 'in all namespaces'),
 ];
-
-export const FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 
 export const formatOption = (): Option =>
   new Option('-o, --output <format>', 'how to print').choices(FORMATS).default('table');

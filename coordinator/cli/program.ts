@@ -4,7 +4,6 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import {
   CannotTellError,
   EXIT,
-  UsageError,
   type CommandFile,
   type CommandIo,
   type ExitCode,
@@ -12,6 +11,7 @@ import {
 import { COMPLETE, completionsOf } from './completion/complete.ts';
 import { nearestNames } from './nearest.ts';
 import { VERSION } from '#shared/own-version.ts';
+import { UsageError } from '../views/usage-error.ts';
 
 export type ProgramDeps = {
   /** As people call it: `sdewan` or `kubectl sdewan`. */

@@ -4,13 +4,13 @@ import { checkViewSchema } from './check/view.ts';
 import { podDiffViewSchema } from './diff/device.ts';
 import { diffViewSchema } from './diff/view.ts';
 import { policyExplanationSchema } from './explain/policy.ts';
-import { explanationSchema } from './explain/view.ts';
+import { explanationSchema } from '../views/explanation.ts';
 import { renderingSchema } from './render/render.ts';
-import { rulesViewSchema } from './rules/view.ts';
-import { statusViewSchema } from './status/view.ts';
+import { rulesViewSchema } from '../views/rules.ts';
+import { statusViewSchema } from '../views/status.ts';
 import { liveTraceViewSchema } from './trace/live.ts';
 import { policyTraceViewSchema } from './trace/policies.ts';
-import { traceViewSchema } from './trace/view.ts';
+import { traceViewSchema } from '../views/trace.ts';
 import { versionViewSchema } from './version/view.ts';
 
 export const schemas: Readonly<Record<string, z.ZodType>> = {

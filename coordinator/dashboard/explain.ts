@@ -3,12 +3,12 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kindOf, kinds } from '#shared/resources/registry.ts';
-import type { ClusterFacts } from '../cli/cluster/facts.ts';
-import { explanationOf, type Explanation } from '../cli/explain/view.ts';
+import { explanationOf, type Explanation } from '../views/explanation.ts';
 import { statusOf, type PodKnowledge } from '../controllers/cnf-status/status.ts';
 import type { RecentEvent } from './events.ts';
 import type { Cnf } from './overview.ts';
 import { MAX_COMPILED, type RuleReader } from './read-rules.ts';
+import type { ClusterFacts } from '../views/cluster-facts.ts';
 
 export type RuleToExplain = Cnf & {
   kind: string;

@@ -1,14 +1,14 @@
 /** The firewall of a CNF as a whole, and the way of a packet through it, from what its viewer may list. */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kinds } from '#shared/resources/registry.ts';
-import { networksOf, namesAsInterfaces } from '../cli/cluster/networks.ts';
-import { UsageError } from '../cli/command.ts';
-import { packetIn } from '../cli/trace/packet.ts';
-import { inCluster, tracedView } from '../cli/trace/traced.ts';
-import type { TraceView } from '../cli/trace/view.ts';
+import { networksOf, namesAsInterfaces } from '../views/networks.ts';
+import { packetIn } from '../views/packet.ts';
+import { inCluster, tracedView } from '../views/traced.ts';
+import type { TraceView } from '../views/trace.ts';
 import { factsOf, type ExplainDeps, type RuleToExplain } from './explain.ts';
 import { zoneMapOf, type ZoneMap } from './zone-map.ts';
 import type { Cnf } from './overview.ts';
+import { UsageError } from '../views/usage-error.ts';
 
 /** Those that become sections of OpenWRT's firewall. */
 export const firewallKinds = kinds.filter(({ uci }) => uci?.package === 'firewall');

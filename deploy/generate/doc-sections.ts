@@ -1,7 +1,7 @@
 /** What `sdewan docs` shows: the texts of its topics, from the pages. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TOPICS } from '../../coordinator/cli/docs/topics.ts';
+import { TOPICS } from '../../coordinator/views/docs-topics.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
 

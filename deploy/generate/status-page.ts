@@ -1,7 +1,7 @@
 /** docs/status.md: what each reason means, and what to do, stands in its tables as it does in the code; the rest of the page is written by hand. */
 import { conditionReasons, reasons } from '#shared/protocol/reasons.ts';
 import { own } from '#shared/util/own.ts';
-import { cureInDocs, cures, FINE, removalCures } from '../../coordinator/cli/cures.ts';
+import { cureInDocs, cures, FINE, removalCures } from '../../coordinator/views/cures.ts';
 
 /** Of three columns: the reason, what it means, and what to do. */
 const ROW = /^\| `([A-Z]\w+)` \| [^|]*\| [^|\n]+\|$/gm;

@@ -1,10 +1,8 @@
 /** Which pods are meant by the name of a CNF, or of one of its pods. Pure. */
 import { AGENT_CONTAINER } from '#shared/names.ts';
-import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
 import { cnfNamed } from '../cluster/scope.ts';
-import { UsageError } from '../command.ts';
-
-export type AgentPod = { namespace: string; name: string; cnf: string };
+import { purposeOf, type AgentPod, type ClusterFacts } from '../../views/cluster-facts.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 /**
  * Where pods may not be listed, those that CNFStatus names. A pod of that name comes before a CNF.

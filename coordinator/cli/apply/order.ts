@@ -1,7 +1,7 @@
 /** Rules by what they refer to. Pure. */
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { purposeOf } from '../cluster/facts.ts';
+import { purposeOf } from '../../views/cluster-facts.ts';
 
 /**
  * Groups of which each refers to rules of those before it alone. Rules that refer to each other in a circle are the last group: the API server

@@ -17,7 +17,7 @@ import { atOnce } from '#shared/util/at-once.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { deployments } from '../../sources/workload.ts';
 import { isAllowed } from '#shared/kube/access.ts';
-import type { Lacking } from '../cluster/rights.ts';
+import type { Lacking } from '../../views/rights.ts';
 import type { CommandIo } from '../command.ts';
 import { bodyOf, isCnfDeployment, resourceIn } from './files.ts';
 

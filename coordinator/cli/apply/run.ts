@@ -5,7 +5,7 @@ import { isConflict, isInvalid, isNotFound, type KubeError } from '#shared/kube/
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { withCluster } from '../cluster/connect.ts';
-import { ruleStateOf } from '../cluster/rule-state.ts';
+import { ruleStateOf } from '../../views/rule-state.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import {
   EXIT,

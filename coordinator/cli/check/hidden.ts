@@ -3,11 +3,11 @@ import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { few } from '#shared/util/few.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
-import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
-import { hiddenIn } from '../trace/hidden.ts';
+import { namesAsInterfaces, networksOf } from '../../views/networks.ts';
+import { hiddenIn } from '../../views/hidden-rules.ts';
 import { bad, good } from './states.ts';
 import type { Item } from './view.ts';
+import { purposeOf, type ClusterFacts } from '../../views/cluster-facts.ts';
 
 /** Of one CNF; it takes a quarter of a second for as many (measured), and four times as long for twice as many. */
 const MAX_RULES = 1_000;

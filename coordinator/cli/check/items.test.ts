@@ -3,7 +3,6 @@ import { X509CertificateGenerator } from '@peculiar/x509';
 import { describe, expect, it } from 'vitest';
 import { kinds } from '#shared/resources/registry.ts';
 import { cnf } from '../cluster/testing.ts';
-import type { CnfPod } from '../cluster/facts.ts';
 import {
   agentsItem,
   coordinatorItem,
@@ -16,6 +15,7 @@ import {
   webhookItems,
 } from './items.ts';
 import { checkText, resultOf, type Item } from './view.ts';
+import type { CnfPod } from '../../views/cluster-facts.ts';
 
 const DAY = 86_400_000;
 const NOW = Date.parse('2026-01-01T00:00:00Z');

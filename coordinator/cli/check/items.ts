@@ -2,12 +2,12 @@
 import { X509Certificate } from 'node:crypto';
 import type { Resource } from '#shared/resources/resource.ts';
 import { few } from '#shared/util/few.ts';
-import type { CnfObject, CnfPod } from '../cluster/facts.ts';
-import { docsOf } from '../docs/topics.ts';
+import { docsOf } from '../../views/docs-topics.ts';
 import { versionViewOf, type Sides } from '../version/view.ts';
 import type { RefusedService } from './services.ts';
 import { bad, good, unknown } from './states.ts';
 import type { Item } from './view.ts';
+import type { CnfObject, CnfPod } from '../../views/cluster-facts.ts';
 
 /** Of what somebody may not see. */
 export const unseenItem = (what: string, right: string): Item =>

@@ -11,8 +11,7 @@ import { podResource } from '../../sources/workload.ts';
 import { RESERVED_PORTS } from '../../controllers/generated-rules/services/claims.ts';
 import { serviceResource } from '../../controllers/generated-rules/services/service.ts';
 import { deployments } from '../cluster/deployments.ts';
-import type { ClusterFacts } from '../cluster/facts.ts';
-import { rightsOf } from '../cluster/rights.ts';
+import { rightsOf } from '../../views/rights.ts';
 import { VERSION } from '#shared/own-version.ts';
 import { clusterKinds, namespaceKinds, PART_OF, webhookKinds } from '../uninstall/found.ts';
 import {
@@ -32,6 +31,7 @@ import { eventResource } from '../cluster/events.ts';
 import { neutronEvents, neutronItem, usesNeutron } from './neutron.ts';
 import { refusedServices } from './services.ts';
 import type { Item } from './view.ts';
+import type { ClusterFacts } from '../../views/cluster-facts.ts';
 
 type Reader = { client: KubeClient; signal: AbortSignal };
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { EXIT, type ExitCode, type Run } from '../command.ts';
-import { API_VERSION, formatSchema, print } from '../output/format.ts';
+import { API_VERSION, formatSchema, print } from '../../views/output/format.ts';
 import { hiddenItems } from './hidden.ts';
 import {
   beforeItems,

@@ -1,7 +1,7 @@
 /** `sdewan check` as a value and as text. */
 import * as z from 'zod';
-import { headOf } from '../output/format.ts';
-import { printable } from '../output/table.ts';
+import { headOf } from '../../views/output/format.ts';
+import { printable } from '../../views/output/table.ts';
 
 export const itemSchema = z.object({
   state: z.enum(['Good', 'Bad', 'Unknown']),

@@ -13,7 +13,7 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import { CannotTellError, type CommandIo, type Given } from '../command.ts';
 import { fileProblem, isFileError } from '../files.ts';
 import { isAllowed } from '#shared/kube/access.ts';
-import { rightsOf, type Lacking } from './rights.ts';
+import { rightsOf, type Lacking } from '../../views/rights.ts';
 
 export type Cluster = {
   client: KubeClient;

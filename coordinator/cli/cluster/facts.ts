@@ -4,41 +4,13 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { INJECT_ANNOTATION } from '#shared/inject/annotations.ts';
 import { AGENT_CONTAINER, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import { cnfStatusResource, type CnfStatus } from '#shared/resources/cnf-status.ts';
+import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { podResource } from '../../sources/workload.ts';
 import { CannotTellError } from '../command.ts';
 import { createLook } from './lists.ts';
-import { rightsOf, type Lacking } from './rights.ts';
-
-export type CnfObject = {
-  namespace: string;
-  purpose: string;
-  /** Undefined when it is not the coordinator's, or none is there yet. */
-  status: CnfStatus | undefined;
-};
-
-export type CnfPod = {
-  namespace: string;
-  purpose: string;
-  name: string;
-  agentImage: string | undefined;
-  /** Its owner wants no agent in it. */
-  optedOut: boolean;
-  /** Its annotation for Nodus. */
-  networks: string | undefined;
-};
-
-export type ClusterFacts = {
-  rules: readonly RuleObject[];
-  cnfs: readonly CnfObject[];
-  /** Undefined when they were not asked for, or may not be seen. */
-  pods: readonly CnfPod[] | undefined;
-  /** Rights that the user lacks. */
-  lacking: readonly Lacking[];
-  /** Kinds that this cluster does not have. */
-  absent: readonly string[];
-};
+import { rightsOf } from '../../views/rights.ts';
+import { purposeOf, type ClusterFacts, type CnfPod } from '../../views/cluster-facts.ts';
 
 export type Asked = {
   /** Undefined: all. */
@@ -76,9 +48,6 @@ export const gather = async (
     absent,
   };
 };
-
-export const purposeOf = ({ metadata }: RuleObject): string =>
-  metadata.labels?.[PURPOSE_LABEL] ?? '';
 
 const podSchema = objectSchema.extend({
   spec: z.looseObject({

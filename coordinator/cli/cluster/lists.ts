@@ -5,7 +5,7 @@ import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
 import { CannotTellError } from '../command.ts';
 import { orLacking } from './connect.ts';
-import type { Lacking } from './rights.ts';
+import type { Lacking } from '../../views/rights.ts';
 
 type Reader = { client: Pick<KubeClient, 'list'>; signal: AbortSignal };
 /** `namespace`: undefined for all. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../command.ts';
 import { cnfNamed, namespaceOf } from './scope.ts';
 import { cnf, factsOf, withStatus } from './testing.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 describe('the CNF that is meant', () => {
   const facts = factsOf({ cnfs: [cnf('cnf-1', 'edge'), cnf('cnf-1', 'lab'), cnf('hub', 'edge')] });

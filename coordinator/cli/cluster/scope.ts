@@ -1,8 +1,9 @@
 /** Which namespace a command is for, and which CNF is meant by a name. */
 import * as z from 'zod';
-import { UsageError, type Given } from '../command.ts';
+import type { Given } from '../command.ts';
 import { nearestOf } from '../nearest.ts';
-import { purposeOf, type CnfObject, type ClusterFacts } from './facts.ts';
+import { UsageError } from '../../views/usage-error.ts';
+import { cnfsIn, type CnfObject, type ClusterFacts } from '../../views/cluster-facts.ts';
 
 const scopeSchema = z.object({
   namespace: z.string().optional(),
@@ -15,21 +16,6 @@ export const namespaceOf = (options: Given['options'], usual: string): string | 
   if (allNamespaces && namespace !== undefined)
     throw new UsageError('--namespace and --all-namespaces exclude each other');
   return allNamespaces ? undefined : (namespace ?? usual);
-};
-
-/** Those of which there is a CNFStatus or a rule, by namespace and name. */
-export const cnfsIn = ({ cnfs, rules }: Pick<ClusterFacts, 'cnfs' | 'rules'>): CnfObject[] => {
-  const all = new Map<string, CnfObject>();
-  const add = (cnf: CnfObject): void => {
-    const key = `${cnf.namespace}/${cnf.purpose}`;
-    if (!all.has(key)) all.set(key, cnf);
-  };
-  for (const cnf of cnfs) add(cnf);
-  for (const rule of rules) {
-    const purpose = purposeOf(rule);
-    if (purpose !== '') add({ namespace: rule.metadata.namespace, purpose, status: undefined });
-  }
-  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, cnf]) => cnf);
 };
 
 /** @throws UsageError when none, or several, have that name: it lists those that are */

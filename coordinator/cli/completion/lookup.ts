@@ -1,10 +1,11 @@
 /** Names for completion, from the cluster: what cannot be had is not worth a message in the middle of a line. */
 import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
-import { cnfsIn, namespaceOf } from '../cluster/scope.ts';
+import { namespaceOf } from '../cluster/scope.ts';
 import type { CommandIo } from '../command.ts';
 import type { NameLookup } from './complete.ts';
 import { own } from '#shared/util/own.ts';
+import { cnfsIn } from '../../views/cluster-facts.ts';
 
 /** Somebody has pressed a key. */
 const TIMEOUT_MS = 2_000;

@@ -5,12 +5,12 @@ import type { Inspection } from '#shared/protocol/inspection.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
-import type { AgentPod } from '../agents/find.ts';
-import { ruleStateOf } from '../cluster/rule-state.ts';
-import { API_VERSION, headOf } from '../output/format.ts';
-import { printable } from '../output/table.ts';
-import { packagesText } from '../render/render.ts';
+import { ruleStateOf } from '../../views/rule-state.ts';
+import { API_VERSION, headOf } from '../../views/output/format.ts';
+import { printable } from '../../views/output/table.ts';
 import { changedLines, lineSchema } from './lines.ts';
+import type { AgentPod } from '../../views/cluster-facts.ts';
+import { packagesText } from '../../views/rendered.ts';
 
 const sectionChangeSchema = z.object({
   package: z.string(),

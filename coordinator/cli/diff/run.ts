@@ -1,22 +1,21 @@
 import * as z from 'zod';
 import { inspectAgent } from '../agents/ask.ts';
-import { agentPodsOf, rulesOf, type AgentPod } from '../agents/find.ts';
+import { agentPodsOf, rulesOf } from '../agents/find.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import { gather, type ClusterFacts } from '../cluster/facts.ts';
-import { rightsOf } from '../cluster/rights.ts';
+import { gather } from '../cluster/facts.ts';
+import { rightsOf } from '../../views/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { isCnfDeployment, rulesInFiles } from '../apply/files.ts';
 import { refusalsOf, warn } from '../apply/refusals.ts';
 import {
   CannotTellError,
   EXIT,
-  UsageError,
   type CommandIo,
   type ExitCode,
   type Given,
   type Run,
 } from '../command.ts';
-import { formatSchema, print, type Format } from '../output/format.ts';
+import { formatSchema, print, type Format } from '../../views/output/format.ts';
 import { sayUnseen } from '../status/answer.ts';
 import {
   askedPod,
@@ -27,6 +26,8 @@ import {
   type PodDiffView,
 } from './device.ts';
 import { diffText, diffViewOf } from './view.ts';
+import type { AgentPod, ClusterFacts } from '../../views/cluster-facts.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 const optionsSchema = formatSchema.extend({ filename: z.array(z.string()).optional() });
 

@@ -1,13 +1,13 @@
 /** `sdewan diff -f` as a value and as text: the UCI of each rule of the CNFs concerned, before and after. Pure. */
 import * as z from 'zod';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
-import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
-import { API_VERSION, headOf } from '../output/format.ts';
-import { printable } from '../output/table.ts';
+import { namesAsInterfaces, networksOf } from '../../views/networks.ts';
+import { API_VERSION, headOf } from '../../views/output/format.ts';
+import { printable } from '../../views/output/table.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
-import { packagesOf, packagesText } from '../render/render.ts';
 import { changedLines, lineSchema } from './lines.ts';
+import { purposeOf, type ClusterFacts } from '../../views/cluster-facts.ts';
+import { packagesOf, packagesText } from '../../views/rendered.ts';
 
 const changeSchema = z.object({
   namespace: z.string(),

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { EXIT } from '../command.ts';
 import { runCli } from '../testing.ts';
-import { TOPICS, topicOf } from './topics.ts';
+import { TOPICS, topicOf } from '../../views/docs-topics.ts';
 
 it.each(TOPICS)('%s is a part of its page, and is shown without a cluster', async (topic) => {
   const page = path.join(import.meta.dirname, `../../../docs/${topic.split('#')[0]}.md`);

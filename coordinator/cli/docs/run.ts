@@ -1,7 +1,8 @@
-import { EXIT, UsageError, type Run } from '../command.ts';
+import { EXIT, type Run } from '../command.ts';
 import { nearestNames } from '../nearest.ts';
 import sections from './sections.json' with { type: 'json' };
-import { TOPICS } from './topics.ts';
+import { TOPICS } from '../../views/docs-topics.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 export const runDocs: Run = ({ args: [asked] }, io) => {
   if (asked === undefined) {

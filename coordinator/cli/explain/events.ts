@@ -3,9 +3,9 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { eventResource } from '../cluster/events.ts';
-import { rightsOf } from '../cluster/rights.ts';
+import { rightsOf } from '../../views/rights.ts';
 import type { CommandIo } from '../command.ts';
-import type { SeenEvent } from './view.ts';
+import type { SeenEvent } from '../../views/explanation.ts';
 
 /** Oldest first; none where they may not be seen. */
 export const eventsOf = async (

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { cnf, factsOf, podWith, ready } from '../cluster/testing.ts';
-import { UsageError } from '../command.ts';
 import { runCli } from '../testing.ts';
 import { parseTarget, ruleNamed } from './target.ts';
-import { explanationOf, explanationSchema, explanationText } from './view.ts';
+import { explanationOf, explanationSchema, explanationText } from '../../views/explanation.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 const NOW = Date.parse('2026-01-01T00:03:00Z');
 const inSync = ready(true, 'InSync');

@@ -9,9 +9,9 @@ import {
   watchedPods,
 } from '../../controllers/network-policy/kept.ts';
 import { createLook, listAll } from '../cluster/lists.ts';
-import { rightsOf } from '../cluster/rights.ts';
+import { rightsOf } from '../../views/rights.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
-import { print, type Format } from '../output/format.ts';
+import { print, type Format } from '../../views/output/format.ts';
 import { eventsOf } from './events.ts';
 import { policyExplanationOf, policyExplanationText } from './policy.ts';
 import { oneNamed, type PolicyTarget } from './target.ts';

@@ -21,12 +21,12 @@ import {
 import { own } from '#shared/util/own.ts';
 import { NOT_ENFORCED } from '../../controllers/network-policy/not-enforced.ts';
 import type { AnyPolicy } from '../../controllers/network-policy/kept.ts';
-import { cureOf } from '../cures.ts';
-import { docsOf } from '../docs/topics.ts';
-import { API_VERSION, headOf } from '../output/format.ts';
-import { printable, table, tableOrNone, titled } from '../output/table.ts';
+import { cureOf } from '../../views/cures.ts';
+import { docsOf } from '../../views/docs-topics.ts';
+import { API_VERSION, headOf } from '../../views/output/format.ts';
+import { printable, table, tableOrNone, titled } from '../../views/output/table.ts';
 import { placeFields } from '../policies/place.ts';
-import { eventSchema, eventsTable, type SeenEvent } from './view.ts';
+import { eventSchema, eventsTable, type SeenEvent } from '../../views/explanation.ts';
 
 const groupSchema = z.object({
   pods: z.string().describe('The selector, in words.'),

@@ -1,14 +1,14 @@
 import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
-import { rightsOf } from '../cluster/rights.ts';
+import { rightsOf } from '../../views/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { CannotTellError, EXIT, type Run } from '../command.ts';
-import { formatSchema, print } from '../output/format.ts';
+import { formatSchema, print } from '../../views/output/format.ts';
 import { sayUnseen } from '../status/answer.ts';
 import { eventsOf } from './events.ts';
 import { explainPolicy } from './policy-run.ts';
 import { parseTarget, ruleNamed } from './target.ts';
-import { explanationOf, explanationText } from './view.ts';
+import { explanationOf, explanationText } from '../../views/explanation.ts';
 
 export const runExplain: Run = ({ args: [text = ''], options }, io, signal) => {
   const target = parseTarget(text);

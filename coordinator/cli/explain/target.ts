@@ -3,8 +3,8 @@ import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
 import { POLICY_KINDS, type PolicyKind } from '#shared/policy/network-policy.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds } from '#shared/resources/registry.ts';
-import { UsageError } from '../command.ts';
 import { nearestNames } from '../nearest.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 /** Its singular is its name in small letters. */
 const namesOf = ({ kind, plural, shortNames, group }: KindDefinition): string[] => [

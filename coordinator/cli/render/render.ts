@@ -7,20 +7,24 @@ import type { NetworkTable, Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
 import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import { deviceFiles } from '#shared/resources/device-files.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { formatPackage } from '#shared/uci/format.ts';
-import type { UciSection } from '#shared/uci/model.ts';
 import { planChildren } from '../../controllers/generated-rules/children/plan.ts';
 import { podFactsOf } from '../../sources/workload.ts';
 import { pathOf, type Located } from '../manifest/positions.ts';
 import type { ManifestSource } from '../manifest/read.ts';
 import { valueAt, workloadPlaces } from '../manifest/workloads.ts';
 import { nearestNames } from '../nearest.ts';
-import { API_VERSION, headOf } from '../output/format.ts';
+import { API_VERSION, headOf } from '../../views/output/format.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
+import {
+  packagesText,
+  packageSchema,
+  renderedSection,
+  type CnfRules,
+  type RenderedPackage,
+} from '../../views/rendered.ts';
 
 const remarkSchema = z.object({
   file: z.string(),
@@ -30,17 +34,6 @@ const remarkSchema = z.object({
   message: z.string().describe('What would be right.'),
 });
 export type Remark = z.infer<typeof remarkSchema>;
-
-export const packageSchema = z.object({
-  name: z.string(),
-  sections: z.array(
-    z.object({
-      name: z.string(),
-      type: z.string(),
-      options: z.record(z.string(), z.union([z.string(), z.array(z.string()).readonly()])),
-    }),
-  ),
-});
 
 export const renderingSchema = z.object({
   ...headOf('Rendering'),
@@ -70,14 +63,6 @@ export const render = (
     packages: compiled(placed, table, remarks),
   }));
   return { apiVersion: API_VERSION, kind: 'Rendering', cnfs, ...remarks };
-};
-
-export type CnfRules = {
-  /** Empty where the rules name none. */
-  namespace: string;
-  cnf: string;
-  rules: readonly RuleObject[];
-  networks: NetworkTable | undefined;
 };
 
 /** What is in the files of each CNF, with the rules that the coordinator would make of others; `render` says what is wrong with them. */
@@ -127,17 +112,6 @@ export const renderingText = ({ cnfs }: Rendering): string =>
     .map(({ namespace, cnf, packages }) => {
       const head = cnfs.length === 1 ? '' : `# ${namespace === '' ? '' : `${namespace}/`}${cnf}\n`;
       return head + packagesText(packages);
-    })
-    .join('\n');
-
-/** Of files only their paths: their contents are certificates and keys. */
-export const packagesText = (packages: readonly RenderedPackage[]): string =>
-  packages
-    .map(({ name, sections }) => {
-      if (name === deviceFiles.name)
-        return sections.map((file) => `# with the file ${file.name}\n`).join('');
-      const whole = sections.map((section) => ({ ...section, anonymous: false }));
-      return `package ${name}\n${formatPackage({ name, sections: whole })}`;
     })
     .join('\n');
 
@@ -256,8 +230,6 @@ const templateSchema = z.looseObject({
 });
 
 type Remarks = { problems: Remark[]; notes: Remark[] };
-type RenderedPackage = z.infer<typeof packageSchema>;
-
 const compiled = (
   group: readonly Placed[],
   table: NetworkTable | undefined,
@@ -273,25 +245,8 @@ const compiled = (
   }
   return [...desired]
     .filter(([, sections]) => sections.length > 0)
-    .map(([name, sections]) => ({ name, sections: sections.map(plain) }));
+    .map(([name, sections]) => ({ name, sections: sections.map(renderedSection) }));
 };
-
-/** Of one rule: its sections, of all that there are. */
-export const packagesOf = (
-  sections: readonly { package: string; name: string }[],
-  desired: ReadonlyMap<string, readonly UciSection[]>,
-): RenderedPackage[] =>
-  [...Map.groupBy(sections, (place) => place.package)].map(([name, own]) => {
-    const names = new Set(own.map((section) => section.name));
-    const held = (desired.get(name) ?? []).filter((section) => names.has(section.name));
-    return { name, sections: held.map(plain) };
-  });
-
-const plain = ({ name, type, options }: UciSection) => ({
-  name,
-  type,
-  options: { ...options },
-});
 
 /** Only the CNF, the cluster or the coordinator can tell. */
 const OF_THE_CNF = new Set<string>(['WaitingForDevice', 'WaitingForPods', 'WaitingForSecret']);

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import type { NetworkTable } from '#shared/compile/types.ts';
-import { EXIT, UsageError, optionsBy, type Run } from '../command.ts';
+import { EXIT, optionsBy, type Run } from '../command.ts';
 import { readManifests } from '../manifest/read.ts';
-import { formatSchema, print } from '../output/format.ts';
-import { printable } from '../output/table.ts';
+import { formatSchema, print } from '../../views/output/format.ts';
+import { printable } from '../../views/output/table.ts';
 import { render, renderingText, type Remark } from './render.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 const optionsSchema = formatSchema.extend({
   filename: z.array(z.string(), { error: 'specify files: -f FILE, or -f - for standard input' }),

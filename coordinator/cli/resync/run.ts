@@ -5,7 +5,7 @@ import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { CannotTellError, EXIT, type ExitCode, type Run } from '../command.ts';
-import { printable } from '../output/table.ts';
+import { printable } from '../../views/output/table.ts';
 
 export const runResync: Run = ({ args: [name = ''], options }, io, signal) =>
   withCluster({ options, io }, async (cluster) => {

@@ -10,20 +10,14 @@ import {
 } from '../../controllers/fleet/apps.ts';
 import { selectorOf } from '../../controllers/fleet/deployment.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import {
-  EXIT,
-  UsageError,
-  optionsBy,
-  type CommandIo,
-  type ExitCode,
-  type Run,
-} from '../command.ts';
-import { printText } from '../output/format.ts';
+import { EXIT, optionsBy, type CommandIo, type ExitCode, type Run } from '../command.ts';
+import { printText } from '../../views/output/format.ts';
 import { ACTIONS, type RolloutAction } from './actions.ts';
 import { adopted } from './adopt.ts';
 import { applyChange } from './apply-change.ts';
 import { paused, promoted, restarted, undone, type Change } from './change.ts';
 import { isAtRest, isGivenUp, historyText, statusLines } from './view.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 const INTERVAL_MS = 1_000;
 

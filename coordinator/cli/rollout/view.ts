@@ -1,8 +1,8 @@
 /** What `sdewan rollout status` and `history` print. Pure. */
 import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
 import { revisionNumberOf, setOf, type FleetReplicaSet } from '../../controllers/fleet/apps.ts';
-import { ageOf } from '../output/age.ts';
-import { printable, table } from '../output/table.ts';
+import { ageOf } from '../../views/output/age.ts';
+import { printable, table } from '../../views/output/table.ts';
 
 /** One set of pods serves, of the template that is asked for. */
 export const isAtRest = ({ metadata, spec, status = {} }: CnfDeployment): boolean =>

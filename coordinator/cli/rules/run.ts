@@ -2,9 +2,9 @@ import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
 import type { Run } from '../command.ts';
-import { formatSchema, print } from '../output/format.ts';
+import { formatSchema, print } from '../../views/output/format.ts';
 import { CODES, unseen } from '../status/answer.ts';
-import { rulesText, rulesViewOf } from './view.ts';
+import { rulesText, rulesViewOf } from '../../views/rules.ts';
 
 export const runRules: Run = ({ args: [name = ''], options }, io, signal) =>
   withCluster({ options, io }, async ({ client, namespace: usual }) => {

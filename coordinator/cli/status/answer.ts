@@ -1,8 +1,8 @@
 /** What commands that ask whether rules are in sync answer beside the rules. */
-import type { ClusterFacts } from '../cluster/facts.ts';
-import { rightsOf } from '../cluster/rights.ts';
+import { rightsOf } from '../../views/rights.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
-import type { StatusView } from './view.ts';
+import type { StatusView } from '../../views/status.ts';
+import type { ClusterFacts } from '../../views/cluster-facts.ts';
 
 export const CODES: Readonly<Record<StatusView['inSync'], ExitCode>> = {
   Yes: EXIT.done,

@@ -17,7 +17,7 @@ import { podResource } from '../../sources/workload.ts';
 import { inspectAgent, kernelRules, metricsOf, type Pod } from '../agents/ask.ts';
 import type { Cluster } from '../cluster/connect.ts';
 import { createLook } from '../cluster/lists.ts';
-import { rightsOf } from '../cluster/rights.ts';
+import { rightsOf } from '../../views/rights.ts';
 import { COORDINATORS } from '../dashboard/find.ts';
 import { secretsIn, shownLine, shownObject, valuesOfSecret } from './secrets.ts';
 

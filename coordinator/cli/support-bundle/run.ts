@@ -4,15 +4,16 @@ import * as z from 'zod';
 import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
-import { EXIT, UsageError, optionsBy, type Run } from '../command.ts';
+import { EXIT, optionsBy, type Run } from '../command.ts';
 import { fileProblem, isFileError } from '../files.ts';
-import { printText } from '../output/format.ts';
-import { printable, table } from '../output/table.ts';
-import { statusText, statusViewOf } from '../status/view.ts';
+import { printText } from '../../views/output/format.ts';
+import { printable, table } from '../../views/output/table.ts';
+import { statusText, statusViewOf } from '../../views/status.ts';
 import { sidesOf } from '../version/run.ts';
 import { versionText, versionViewOf } from '../version/view.ts';
 import { VERSION } from '#shared/own-version.ts';
 import { collect, type Bundle } from './collect.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 const optionsSchema = z.object({
   outputDirectory: z.string().default('sdewan-support'),

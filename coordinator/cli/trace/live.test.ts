@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { inspectionWith } from '#shared/protocol/testing.ts';
 import { EXIT } from '../command.ts';
 import { runCli } from '../testing.ts';
-import { bareSurroundings } from './cnf.ts';
+import { bareSurroundings } from '../../views/traced-cnf.ts';
 import {
   liveTraceText,
   liveTraceView,
@@ -10,7 +10,7 @@ import {
   podTrace,
   type AnsweredPod,
 } from './live.ts';
-import { packetIn } from './packet.ts';
+import { packetIn } from '../../views/packet.ts';
 
 const section = (name: string, type: string, options: Record<string, string | string[]>) => ({
   name,

@@ -10,10 +10,9 @@ import { trace, type World } from '#shared/trace/trace.ts';
 import type { Surroundings } from '#shared/trace/types.ts';
 import { uplinksOf } from '#shared/trace/uplinks.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { AgentPod } from '../agents/find.ts';
-import { headOf, API_VERSION } from '../output/format.ts';
-import { printable } from '../output/table.ts';
-import { sectionNames } from './cnf.ts';
+import { headOf, API_VERSION } from '../../views/output/format.ts';
+import { printable } from '../../views/output/table.ts';
+import { sectionNames } from '../../views/traced-cnf.ts';
 import {
   answerText,
   conclusion,
@@ -22,7 +21,8 @@ import {
   traceAnswerOf,
   traceAnswerSchema,
   type TraceAnswer,
-} from './view.ts';
+} from '../../views/trace.ts';
+import type { AgentPod } from '../../views/cluster-facts.ts';
 
 const podTraceSchema = z.object({
   namespace: z.string(),

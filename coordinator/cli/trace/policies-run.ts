@@ -17,16 +17,10 @@ import { gatewaysOf, type Gateway } from '../../controllers/network-policy/enfor
 import { orLacking, withCluster } from '../cluster/connect.ts';
 import { listAll } from '../cluster/lists.ts';
 import { namespaceOf } from '../cluster/scope.ts';
-import {
-  EXIT,
-  UsageError,
-  optionsBy,
-  type CommandIo,
-  type ExitCode,
-  type Given,
-} from '../command.ts';
-import { formatSchema, print } from '../output/format.ts';
+import { EXIT, optionsBy, type CommandIo, type ExitCode, type Given } from '../command.ts';
+import { formatSchema, print } from '../../views/output/format.ts';
 import { policyTraceText, policyTraceView, type End, type PolicyTraceView } from './policies.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 const MAX_PORT = 65_535;
 const optionsSchema = formatSchema.extend({

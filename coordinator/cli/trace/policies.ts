@@ -6,8 +6,8 @@ import { subnetOf, type ScopedNetwork } from '#shared/policy/networks.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
 import { enforcementOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
-import { API_VERSION, headOf } from '../output/format.ts';
-import { printable, table } from '../output/table.ts';
+import { API_VERSION, headOf } from '../../views/output/format.ts';
+import { printable, table } from '../../views/output/table.ts';
 import { placeFields } from '../policies/place.ts';
 
 const directionSchema = z.object({

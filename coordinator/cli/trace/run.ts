@@ -2,25 +2,24 @@ import * as z from 'zod';
 import type { UciSection } from '#shared/uci/model.ts';
 import { parsePackage, UciSyntaxError } from '#shared/uci/parse.ts';
 import { inspectAgent, kernelRules } from '../agents/ask.ts';
-import { agentPodsOf, type AgentPod } from '../agents/find.ts';
+import { agentPodsOf } from '../agents/find.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import { gather, type ClusterFacts } from '../cluster/facts.ts';
-import { rightsOf } from '../cluster/rights.ts';
+import { gather } from '../cluster/facts.ts';
+import { rightsOf } from '../../views/rights.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
 import {
   CannotTellError,
   EXIT,
-  UsageError,
   type CommandIo,
   type ExitCode,
   type Given,
   type Run,
 } from '../command.ts';
 import { readManifests } from '../manifest/read.ts';
-import { formatSchema, print } from '../output/format.ts';
+import { formatSchema, print } from '../../views/output/format.ts';
 import { render, rulesIn } from '../render/render.ts';
 import { networksGiven, remarkLine } from '../render/run.ts';
-import { packetIn } from './packet.ts';
+import { packetIn } from '../../views/packet.ts';
 import { tracePolicies } from './policies-run.ts';
 import {
   liveTraceText,
@@ -30,8 +29,17 @@ import {
   type LivePacket,
   type PodTrace,
 } from './live.ts';
-import { aroundPod, deviceOf, inCluster, offline, tracedView, type Traced } from './traced.ts';
-import { traceText, type TraceAnswer } from './view.ts';
+import {
+  aroundPod,
+  deviceOf,
+  inCluster,
+  offline,
+  tracedView,
+  type Traced,
+} from '../../views/traced.ts';
+import { traceText, type TraceAnswer } from '../../views/trace.ts';
+import type { AgentPod, ClusterFacts } from '../../views/cluster-facts.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 const optionsSchema = formatSchema.extend({
   filename: z.array(z.string()).default([]),

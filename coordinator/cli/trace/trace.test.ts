@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { cnf, factsOf, twoNetworks } from '../cluster/testing.ts';
-import { EXIT, UsageError } from '../command.ts';
+import { EXIT } from '../command.ts';
 import { runCli } from '../testing.ts';
-import { inCluster, tracedView } from './traced.ts';
-import { packetIn } from './packet.ts';
-import { traceText, traceViewSchema } from './view.ts';
+import { inCluster, tracedView } from '../../views/traced.ts';
+import { packetIn } from '../../views/packet.ts';
+import { traceText, traceViewSchema } from '../../views/trace.ts';
+import { UsageError } from '../../views/usage-error.ts';
 
 const rule = (kind: string, name: string, spec: string, purpose = 'cnf-1'): string =>
   `apiVersion: batch.sdewan.akraino.org/v1alpha1

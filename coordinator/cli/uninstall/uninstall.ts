@@ -9,7 +9,7 @@ import { removeFinalizers } from '#shared/kube/fenced.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS, KEPT_SELECTOR } from '#shared/names.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { podResource } from '../../sources/workload.ts';
-import { ruleStateOf } from '../cluster/rule-state.ts';
+import { ruleStateOf } from '../../views/rule-state.ts';
 import {
   coordinatorIsThere,
   deploymentKinds,

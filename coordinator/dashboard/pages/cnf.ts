@@ -1,7 +1,7 @@
 /** One CNF: its pods, and its rules on each of them, in the order of OpenWRT's configuration. */
-import type { RuleStateView } from '../../cli/cluster/rule-state.ts';
-import { podStatesOf, wordOf } from '../../cli/rules/view.ts';
-import { STATE_WORDS } from '../../cli/status/view.ts';
+import type { RuleStateView } from '../../views/rule-state.ts';
+import { podStatesOf, wordOf } from '../../views/rules.ts';
+import { STATE_WORDS } from '../../views/status.ts';
 import { CNFS, ruleResources } from '../resources.ts';
 import type { PodView, RuleRow } from '../overview.ts';
 import { seesKind, sightOf, type PageDeps } from './look.ts';

@@ -1,5 +1,5 @@
 /** The firewall of a CNF: its zones as a picture and in tables, and what becomes of a packet. */
-import { caseText, type TraceView } from '../../cli/trace/view.ts';
+import { caseText, type TraceView } from '../../views/trace.ts';
 import { firewallKinds, PACKET_FIELDS, type AskedPacket, type FirewallView } from '../firewall.ts';
 import { MAX_COMPILED } from '../read-rules.ts';
 import { CNFS, PODS, resourceOf } from '../resources.ts';

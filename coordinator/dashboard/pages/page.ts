@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { html } from 'hono/html';
-import { printable } from '../../cli/output/table.ts';
+import { printable } from '../../views/output/table.ts';
 import type { SignedIn } from '../viewer/reviews.ts';
 
 export type Html = ReturnType<typeof html>;

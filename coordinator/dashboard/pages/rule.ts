@@ -1,7 +1,6 @@
 /** One rule: what `sdewan explain` says of it. */
-import type { Explanation } from '../../cli/explain/view.ts';
-import { packagesText } from '../../cli/render/render.ts';
-import { podStatesOf } from '../../cli/rules/view.ts';
+import type { Explanation } from '../../views/explanation.ts';
+import { podStatesOf } from '../../views/rules.ts';
 import { CNFS, EVENTS, PODS, resourceOf, ruleResources } from '../resources.ts';
 import type { RuleRow } from '../overview.ts';
 import { podCell, stateWords, TONES } from './cnf.ts';
@@ -23,6 +22,7 @@ import {
   type Page,
   type Viewer,
 } from './page.ts';
+import { packagesText } from '../../views/rendered.ts';
 
 type Seen = {
   rule: RuleRow;

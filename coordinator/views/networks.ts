@@ -4,7 +4,7 @@ import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { uciName } from '#shared/uci/names.ts';
 import { usesOf } from '#shared/compile/offline.ts';
-import type { ClusterFacts } from './facts.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
 
 /** Undefined: no pod can be seen, or none says it in a form that can be read. */
 export const networksOf = (

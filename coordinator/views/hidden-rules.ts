@@ -4,8 +4,8 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CnfStatus } from '#shared/resources/cnf-status.ts';
 import { few } from '#shared/util/few.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
-import { reportedCnf } from './cnf.ts';
-import { originText } from './view.ts';
+import { reportedCnf } from './traced-cnf.ts';
+import { originText } from './trace.ts';
 
 type Cnf = {
   rules: readonly RuleObject[];

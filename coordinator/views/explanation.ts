@@ -5,16 +5,17 @@ import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { cnfOf } from '../cluster/cnf-of.ts';
-import type { ClusterFacts, CnfObject } from '../cluster/facts.ts';
-import { ruleStateOf } from '../cluster/rule-state.ts';
-import { ageOf } from '../output/age.ts';
-import { API_VERSION, headOf } from '../output/format.ts';
-import { printable, table, tableOrNone, titled } from '../output/table.ts';
+import { cnfOf } from './known-cnf.ts';
+import { ruleStateOf } from './rule-state.ts';
+import { ageOf } from './output/age.ts';
+import { API_VERSION, headOf } from './output/format.ts';
+import { printable, table, tableOrNone, titled } from './output/table.ts';
 import { compileOffline, usesOf } from '#shared/compile/offline.ts';
-import { packageSchema, packagesOf, packagesText } from '../render/render.ts';
-import { podStatesOf, ruleSchema, wordOf } from '../rules/view.ts';
-import { hiddenIn } from '../trace/hidden.ts';
+import { packagesOf } from './rendered.ts';
+import { podStatesOf, ruleSchema, wordOf } from './rules.ts';
+import { hiddenIn } from './hidden-rules.ts';
+import type { ClusterFacts, CnfObject } from './cluster-facts.ts';
+import { packageSchema, packagesText } from './rendered.ts';
 
 const relatedSchema = z.object({
   path: z.string().describe('The field of the rule that refers.'),

@@ -6,14 +6,13 @@ import type { Packet } from '#shared/trace/packet.ts';
 import { trace } from '#shared/trace/trace.ts';
 import type { Surroundings } from '#shared/trace/types.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { AgentPod } from '../agents/find.ts';
-import { purposeOf, type ClusterFacts, type CnfObject } from '../cluster/facts.ts';
-import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
-import { UsageError } from '../command.ts';
-import { API_VERSION } from '../output/format.ts';
-import type { CnfRules } from '../render/render.ts';
-import { bareSurroundings, reportingPod, surroundingsOf, tracedCnf } from './cnf.ts';
-import { traceAnswerOf, packetText, type TraceAnswer, type TraceView } from './view.ts';
+import { namesAsInterfaces, networksOf } from './networks.ts';
+import { API_VERSION } from './output/format.ts';
+import { bareSurroundings, reportingPod, surroundingsOf, tracedCnf } from './traced-cnf.ts';
+import { traceAnswerOf, packetText, type TraceAnswer, type TraceView } from './trace.ts';
+import { type AgentPod, purposeOf, type ClusterFacts, type CnfObject } from './cluster-facts.ts';
+import { UsageError } from './usage-error.ts';
+import type { CnfRules } from './rendered.ts';
 
 /** A CNF with its rules, and with those that it would have. */
 export type Traced = {

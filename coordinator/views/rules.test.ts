@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { cnf, factsOf, ready, withStatus } from '../cluster/testing.ts';
-import { rulesText, rulesViewOf, rulesViewSchema } from './view.ts';
+import { cnf, factsOf, ready, withStatus } from '../cli/cluster/testing.ts';
+import { rulesText, rulesViewOf, rulesViewSchema } from './rules.ts';
 
 const NOW = Date.parse('2026-01-01T00:03:00Z');
 const inSync = ready(true, 'InSync');

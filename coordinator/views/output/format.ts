@@ -1,8 +1,7 @@
 /** `-o`: tables for people, JSON and YAML for programs. */
 import { stringify } from 'yaml';
 import * as z from 'zod';
-import type { CommandIo } from '../command.ts';
-import { FORMATS } from '../options.ts';
+import { FORMATS } from './formats.ts';
 import { coloured } from './colour.ts';
 
 export type Format = (typeof FORMATS)[number];
@@ -21,7 +20,8 @@ export type View = {
   table: (isWide: boolean) => string;
 };
 
-type Out = Pick<CommandIo, 'out' | 'hasColours'>;
+/** `hasColours`: `out` goes to a terminal with colours. */
+type Out = { out: (text: string) => void; hasColours?: boolean };
 
 export const print = (io: Out, format: Format, { data, table }: View): void => {
   if (format === 'json') io.out(`${JSON.stringify(data, null, 2)}\n`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { cnf, factsOf, ready, withStatus } from '../cluster/testing.ts';
-import { statusText, statusViewOf, statusViewSchema } from './view.ts';
+import { cnf, factsOf, ready, withStatus } from '../cli/cluster/testing.ts';
+import { statusText, statusViewOf, statusViewSchema } from './status.ts';
 
 const NOW = Date.parse('2026-01-01T00:03:00Z');
 const zone = withStatus(['FirewallZone', 'lan1'], ready(true, 'InSync'));

@@ -1,7 +1,7 @@
 /** What to do about each reason. The third columns of docs/status.md are made of it, so links are as Markdown has them there. */
 import type { ConditionReason, Reason } from '#shared/protocol/reasons.ts';
 import { own } from '#shared/util/own.ts';
-import { docsOf, topicOf } from './docs/topics.ts';
+import { docsOf, topicOf } from './docs-topics.ts';
 
 /** Rules with these have no problem, or are gone. */
 export const FINE = [

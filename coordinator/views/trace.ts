@@ -15,8 +15,8 @@ import type { Way } from '#shared/trace/routes.ts';
 import type { Origin, PortRange, Range } from '#shared/trace/types.ts';
 import type { PassedOver } from '#shared/trace/walk.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { headOf } from '../output/format.ts';
-import { printable, table } from '../output/table.ts';
+import { headOf } from './output/format.ts';
+import { printable, table } from './output/table.ts';
 
 const stageSchema = z.object({
   stage: z.enum(['zone in', 'notrack', 'mark', 'dnat', 'route', 'zone out', 'filter', 'snat']),

@@ -3,12 +3,12 @@ import * as z from 'zod';
 import { byPlace } from '#shared/compile/compile.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
-import { purposeOf, type CnfObject, type ClusterFacts } from '../cluster/facts.ts';
-import { rightsOf } from '../cluster/rights.ts';
-import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';
-import { ageOf } from '../output/age.ts';
-import { API_VERSION, headOf } from '../output/format.ts';
-import { table } from '../output/table.ts';
+import { rightsOf } from './rights.ts';
+import { ruleStateOf, ruleStateSchema, type RuleStateView } from './rule-state.ts';
+import { ageOf } from './output/age.ts';
+import { API_VERSION, headOf } from './output/format.ts';
+import { table } from './output/table.ts';
+import { purposeOf, type CnfObject, type ClusterFacts } from './cluster-facts.ts';
 
 const podStateSchema = z.object({
   pod: z.string(),

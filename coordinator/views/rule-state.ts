@@ -7,8 +7,8 @@ import {
   type Condition,
   type RuleStatus,
 } from '#shared/protocol/status.ts';
-import { cureOf } from '../cures.ts';
-import { purposeOf } from './facts.ts';
+import { cureOf } from './cures.ts';
+import { purposeOf } from './cluster-facts.ts';
 
 export const ruleStateSchema = z.object({
   namespace: z.string(),

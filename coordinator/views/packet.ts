@@ -4,7 +4,7 @@ import { familyOf, numberOf } from '#shared/util/addresses.ts';
 import { ICMP, type Packet } from '#shared/trace/packet.ts';
 import { icmpTypes, protocolNumber, PROTOCOLS } from '#shared/trace/protocols.ts';
 import * as values from '#shared/trace/values.ts';
-import { UsageError } from '../command.ts';
+import { UsageError } from './usage-error.ts';
 
 const NEEDED = 'specify --src and --dst, or --from and --to';
 const optionsSchema = z.object({

@@ -24,6 +24,6 @@ export const docsOf = (topic: Topic): string => `sdewan docs ${topic}`;
 export const topicOf = (link: string): Topic => {
   const name = link.startsWith('#') ? `status${link}` : link.replace('.md', '');
   const topic = TOPICS.find((one) => one === name);
-  if (!topic) throw new Error(`${name} is no topic of coordinator/cli/docs/topics.ts`);
+  if (!topic) throw new Error(`${name} is no topic of coordinator/views/docs-topics.ts`);
   return topic;
 };

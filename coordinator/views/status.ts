@@ -1,13 +1,12 @@
 /** `sdewan status` as a value and as text. Pure. */
 import * as z from 'zod';
 import { few } from '#shared/util/few.ts';
-import type { CnfObject, ClusterFacts } from '../cluster/facts.ts';
-import { rightsOf } from '../cluster/rights.ts';
-import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';
-import { cnfsIn } from '../cluster/scope.ts';
-import { ageOf } from '../output/age.ts';
-import { API_VERSION, headOf } from '../output/format.ts';
-import { printable, table } from '../output/table.ts';
+import { rightsOf } from './rights.ts';
+import { ruleStateOf, ruleStateSchema, type RuleStateView } from './rule-state.ts';
+import { ageOf } from './output/age.ts';
+import { API_VERSION, headOf } from './output/format.ts';
+import { printable, table } from './output/table.ts';
+import { type CnfObject, type ClusterFacts, cnfsIn } from './cluster-facts.ts';
 
 const shareSchema = z.object({ up: z.int(), total: z.int() });
 

@@ -2,8 +2,8 @@
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CnfStatus } from '#shared/resources/cnf-status.ts';
-import { purposeOf, type ClusterFacts } from './facts.ts';
 import { namesAsInterfaces, networksOf } from './networks.ts';
+import { purposeOf, type ClusterFacts } from './cluster-facts.ts';
 
 export type KnownCnf = {
   rules: readonly RuleObject[];

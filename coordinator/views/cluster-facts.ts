@@ -1,0 +1,55 @@
+/** What is known of a cluster's CNFs and rules, as far as the viewer may see it. Pure. */
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { CnfStatus } from '#shared/resources/cnf-status.ts';
+import type { Lacking } from './rights.ts';
+
+export type CnfObject = {
+  namespace: string;
+  purpose: string;
+  /** Undefined when it is not the coordinator's, or none is there yet. */
+  status: CnfStatus | undefined;
+};
+
+export type CnfPod = {
+  namespace: string;
+  purpose: string;
+  name: string;
+  agentImage: string | undefined;
+  /** Its owner wants no agent in it. */
+  optedOut: boolean;
+  /** Its annotation for Nodus. */
+  networks: string | undefined;
+};
+
+export type ClusterFacts = {
+  rules: readonly RuleObject[];
+  cnfs: readonly CnfObject[];
+  /** Undefined when they were not asked for, or may not be seen. */
+  pods: readonly CnfPod[] | undefined;
+  /** Rights that the user lacks. */
+  lacking: readonly Lacking[];
+  /** Kinds that this cluster does not have. */
+  absent: readonly string[];
+};
+
+export const purposeOf = ({ metadata }: RuleObject): string =>
+  metadata.labels?.[PURPOSE_LABEL] ?? '';
+
+/** Those of which there is a CNFStatus or a rule, by namespace and name. */
+export const cnfsIn = ({ cnfs, rules }: Pick<ClusterFacts, 'cnfs' | 'rules'>): CnfObject[] => {
+  const all = new Map<string, CnfObject>();
+  const add = (cnf: CnfObject): void => {
+    const key = `${cnf.namespace}/${cnf.purpose}`;
+    if (!all.has(key)) all.set(key, cnf);
+  };
+  for (const cnf of cnfs) add(cnf);
+  for (const rule of rules) {
+    const purpose = purposeOf(rule);
+    if (purpose !== '') add({ namespace: rule.metadata.namespace, purpose, status: undefined });
+  }
+  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, cnf]) => cnf);
+};
+
+/** A pod by the names that people give. */
+export type AgentPod = { namespace: string; name: string; cnf: string };
