@@ -27,23 +27,69 @@ export type AgentMetrics = {
 const PASS_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const POLICY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 60];
 
-export const createAgentMetrics = (
-  registry: Registry,
-  {
-    snapshot,
-    leftOvers,
-    isPaused,
-    firewallWays = () => undefined,
-    denied,
-  }: Pick<AgentStatus, 'snapshot' | 'leftOvers' | 'isPaused'> &
-    Pick<Driver, 'firewallWays'> & { denied: Denials['all'] },
-): AgentMetrics => {
+type Readings = Pick<AgentStatus, 'snapshot' | 'leftOvers' | 'isPaused'> &
+  Pick<Driver, 'firewallWays'> & { denied: Denials['all'] };
+
+export const createAgentMetrics = (registry: Registry, readings: Readings): AgentMetrics => {
+  exposeReadings(registry, readings);
   const registers = [registry];
   const counter = <Label extends string>(
     name: string,
     help: string,
     label: Label,
   ): Counter<Label> => new Counter({ name, help, labelNames: [label], registers });
+  return {
+    passes: counter(
+      'sdewan_agent_passes_total',
+      'Passes by outcome: passed, hindered, unanswered.',
+      'outcome',
+    ),
+    passSeconds: new Histogram({
+      name: 'sdewan_agent_pass_seconds',
+      help: 'Duration of completed passes.',
+      buckets: PASS_SECONDS,
+      registers,
+    }),
+    transactions: counter(
+      'sdewan_agent_transactions_total',
+      'Changes of OpenWRT, by outcome: done, rejected.',
+      'outcome',
+    ),
+    policySeconds: new Histogram({
+      name: 'sdewan_agent_policy_seconds',
+      help: 'From when the agent saw a change of policies or of their groups until it read it back from the kernel.',
+      buckets: POLICY_SECONDS,
+      registers,
+    }),
+    drift: counter(
+      'sdewan_agent_drift_repairs_total',
+      'Repaired differences that no change of the rules explains.',
+      'package',
+    ),
+    reports: counter(
+      'sdewan_agent_reports_total',
+      'Reports to the coordinator: full, heartbeat, failed.',
+      'outcome',
+    ),
+    lastPass: new Gauge({
+      name: 'sdewan_agent_last_pass_timestamp_seconds',
+      help: 'When a full pass last ended: all of OpenWRT read, and what differed put right. Unix time; 0: never.',
+      registers,
+    }),
+    lastReport: new Gauge({
+      name: 'sdewan_agent_last_report_timestamp_seconds',
+      help: 'When the coordinator last took a report. Unix time; 0: never.',
+      registers,
+    }),
+  };
+};
+
+/** What other parts know is read when it is asked for. */
+const exposeReadings = (
+  registry: Registry,
+  { snapshot, leftOvers, isPaused, firewallWays = () => undefined, denied }: Readings,
+): void => {
+  const registers = [registry];
   const rules: Gauge = new Gauge({
     name: 'sdewan_agent_rules',
     help: 'Rules of the last pass, by state: Applied, Pending, Failed, Removed.',
@@ -95,48 +141,4 @@ export const createAgentMetrics = (
       for (const { packets, ...labels } of denied()) deniedPackets.inc(labels, packets);
     },
   });
-  return {
-    passes: counter(
-      'sdewan_agent_passes_total',
-      'Passes by outcome: passed, hindered, unanswered.',
-      'outcome',
-    ),
-    passSeconds: new Histogram({
-      name: 'sdewan_agent_pass_seconds',
-      help: 'Duration of completed passes.',
-      buckets: PASS_SECONDS,
-      registers,
-    }),
-    transactions: counter(
-      'sdewan_agent_transactions_total',
-      'Changes of OpenWRT, by outcome: done, rejected.',
-      'outcome',
-    ),
-    policySeconds: new Histogram({
-      name: 'sdewan_agent_policy_seconds',
-      help: 'From when the agent saw a change of policies or of their groups until it read it back from the kernel.',
-      buckets: POLICY_SECONDS,
-      registers,
-    }),
-    drift: counter(
-      'sdewan_agent_drift_repairs_total',
-      'Repaired differences that no change of the rules explains.',
-      'package',
-    ),
-    reports: counter(
-      'sdewan_agent_reports_total',
-      'Reports to the coordinator: full, heartbeat, failed.',
-      'outcome',
-    ),
-    lastPass: new Gauge({
-      name: 'sdewan_agent_last_pass_timestamp_seconds',
-      help: 'When a full pass last ended: all of OpenWRT read, and what differed put right. Unix time; 0: never.',
-      registers,
-    }),
-    lastReport: new Gauge({
-      name: 'sdewan_agent_last_report_timestamp_seconds',
-      help: 'When the coordinator last took a report. Unix time; 0: never.',
-      registers,
-    }),
-  };
 };

@@ -71,53 +71,8 @@ export const createRestClient = (
   clock: Pick<Clock, 'monotonic' | 'after' | 'sleep'>,
 ): RestClient => {
   const gate = createLoginGate(clock);
-  const unanswered = createUnanswered(clock);
+  const { sendOnce, send, losses, unansweredSince } = createSender(target, clock);
   let cookie: string | undefined;
-  let losses = 0;
-  let lost = false;
-
-  const sendOnce = async (
-    call: RestCall,
-    url: URL,
-    headers: Record<string, string>,
-    signal: AbortSignal,
-  ): Promise<Answer> => {
-    const attempted = attemptOf(call);
-    // Read for each call, so a replaced CA takes effect at once.
-    const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
-    try {
-      return await exchange({
-        method: call.method,
-        url,
-        headers,
-        body: call.body,
-        ca,
-        serverName: target.serverName,
-        maxBytes: MAX_ANSWER_BYTES,
-        signal,
-        timeoutMs: call.timeoutMs ?? CALL_TIMEOUT_MS,
-        clock,
-      });
-    } catch (error) {
-      signal.throwIfAborted();
-      throw new OpenwrtUnreachableError(attempted, reasonOf(error), error);
-    }
-  };
-
-  const send: typeof sendOnce = async (call, url, headers, signal) => {
-    try {
-      const once = (): Promise<Answer> => sendOnce(call, url, headers, signal);
-      // Anything else is a change, and may reload a service.
-      const answer = await (call.method === 'GET' ? unanswered.during(once) : once());
-      if (lost) losses += 1;
-      lost = false;
-      return answer;
-    } catch (error) {
-      signal.throwIfAborted();
-      lost = true;
-      throw error;
-    }
-  };
 
   const logIn = async (signal: AbortSignal): Promise<string> => {
     const [username, password] = await Promise.all([
@@ -146,8 +101,8 @@ export const createRestClient = (
   };
 
   return {
-    losses: () => losses,
-    unansweredSince: unanswered.since,
+    losses,
+    unansweredSince,
     hasSession: () => cookie !== undefined,
     look: async (path, signal) => {
       const call: RestCall = { method: 'GET', path };
@@ -189,6 +144,65 @@ export const createRestClient = (
       await send(call, url, { cookie: ended }, new AbortController().signal).catch(() => undefined);
     },
   };
+};
+
+type Send = (
+  call: RestCall,
+  url: URL,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+) => Promise<Answer>;
+
+/** `sendOnce` leaves the count of losses as it is. */
+type Sender = Pick<RestClient, 'losses' | 'unansweredSince'> & { sendOnce: Send; send: Send };
+
+const createSender = (
+  target: OpenwrtTarget,
+  clock: Pick<Clock, 'monotonic' | 'after' | 'sleep'>,
+): Sender => {
+  const unanswered = createUnanswered(clock);
+  let losses = 0;
+  let lost = false;
+
+  const sendOnce: Send = async (call, url, headers, signal) => {
+    const attempted = attemptOf(call);
+    // Read for each call, so a replaced CA takes effect at once.
+    const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
+    try {
+      return await exchange({
+        method: call.method,
+        url,
+        headers,
+        body: call.body,
+        ca,
+        serverName: target.serverName,
+        maxBytes: MAX_ANSWER_BYTES,
+        signal,
+        timeoutMs: call.timeoutMs ?? CALL_TIMEOUT_MS,
+        clock,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new OpenwrtUnreachableError(attempted, reasonOf(error), error);
+    }
+  };
+
+  const send: Send = async (call, url, headers, signal) => {
+    try {
+      const once = (): Promise<Answer> => sendOnce(call, url, headers, signal);
+      // Anything else is a change, and may reload a service.
+      const answer = await (call.method === 'GET' ? unanswered.during(once) : once());
+      if (lost) losses += 1;
+      lost = false;
+      return answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      lost = true;
+      throw error;
+    }
+  };
+
+  return { sendOnce, send, losses: () => losses, unansweredSince: unanswered.since };
 };
 
 /** Nobody behind a gateway is another matter. */

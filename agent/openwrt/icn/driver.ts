@@ -9,13 +9,13 @@ import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { OpenwrtTarget } from '../ubus/login/credentials.ts';
-import { OpenwrtError, type ApplyResult, type Driver } from '../driver.ts';
-import { createRestClient, expectStatus, type RestCall } from './client.ts';
+import { OpenwrtError, type ApplyResult, type Driver, type Fingerprint } from '../driver.ts';
+import { createRestClient, expectStatus, type RestCall, type RestClient } from './client.ts';
 import { COLLECTIONS, collectionOf, type Service, type Write } from './collections.ts';
 import { readIcnInformation } from './information.ts';
 import { createObjectNames } from './names.ts';
 import { isNotInForce } from './objects.ts';
-import { createIcnState } from './state.ts';
+import { createIcnState, type IcnState } from './state.ts';
 import { carryOut, servicesOf, writesOf } from './writes.ts';
 import { own } from '#shared/util/own.ts';
 
@@ -45,45 +45,6 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
   const isDue = (): boolean => reassertMs > 0 && clock.monotonic() - assertedAt >= reassertMs;
   const fingerprintNow = (): string => (isDue() ? 'to be written anew' : state.fingerprint());
 
-  const act = async (service: string, action: string, signal: AbortSignal): Promise<void> => {
-    const body = JSON.stringify({ action });
-    const path = `v1/service/${service}`;
-    const call: RestCall = { method: 'PUT', path, body, timeoutMs: SERVICE_TIMEOUT_MS };
-    expectStatus(call, await client.call(call, signal), 200);
-  };
-
-  /** iptables holds rules whose objects are gone: only a restart of the firewall, which flushes it, takes them out. */
-  const flush = async (signal: AbortSignal): Promise<void> => {
-    await act('firewall', 'restart', signal);
-    state.trustFirewall();
-  };
-
-  const writeAll = async (deltas: readonly UciDelta[], signal: AbortSignal): Promise<Outcome> => {
-    const stuck = new Map<string, Set<string>>();
-    const writes = writesOf(deltas, state.sections);
-    let mustFlush = state.isFirewallDoubtful() && deltas.some(isInIptables);
-    for (const [at, write] of writes.entries()) {
-      const { collection } = write;
-      if (collection.inIptables && mustFlush) {
-        await flush(signal);
-        mustFlush = false;
-      }
-      // Whatever the call returns, the object is expected to be gone.
-      if (write.verb === 'DELETE') state.forget(collection.package, write.name);
-      const refusal = await carryOut(client, write, { clock, signal });
-      if (refusal === undefined) continue;
-      const name = nameOf(write);
-      if (!refusal.stuck) {
-        const { message } = refusal;
-        const left = writes.slice(at);
-        return { stuck, refused: { package: collection.package, name, message, left } };
-      }
-      stuck.getOrInsert(collection.package, new Set()).add(name);
-    }
-    if (mustFlush) await flush(signal);
-    return { stuck };
-  };
-
   /** Collections that the deltas name, listed again. */
   const listAgain = async (deltas: readonly UciDelta[], signal: AbortSignal): Promise<Packages> => {
     const collections = deltas.map((delta) => collectionOf(delta.package));
@@ -93,23 +54,6 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       new Map(collections.flatMap(({ package: name }) => entryOf(packages, name))),
     );
   };
-
-  const rejected = (
-    refused: Refused,
-    deltas: readonly UciDelta[],
-    observed: Packages,
-  ): ApplyResult => ({
-    outcome: 'rejected',
-    package: refused.package,
-    message: refused.message,
-    sections: [refused.name],
-    ...(refused.perhapsOthers && { perhapsOthers: true }),
-    partly: {
-      observed,
-      fingerprint: fingerprintNow(),
-      unsettled: unsettledBy(deltas, refused.left),
-    },
-  });
 
   return {
     name: ICN.name,
@@ -140,14 +84,17 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
     },
 
     apply: async (deltas, signal) => {
-      const { refused, stuck } = await writeAll(deltas.map(names.toTheirs), signal);
+      const at = { client, state, clock, signal };
+      const { refused, stuck } = await writeAll(deltas.map(names.toTheirs), at);
       const observed = await listAgain(deltas, signal);
-      if (refused) return rejected(refused, deltas, observed);
+      const now = { observed, fingerprint: fingerprintNow() };
+      if (refused) return rejected(refused, deltas, now);
       const lost = firstLost(deltas, observed);
-      if (lost) return rejected({ ...lost, left: [] }, deltas, observed);
+      if (lost) return rejected({ ...lost, left: [] }, deltas, now);
       // The firewall's reload puts rules of iptables in front of its own, in the order in which they are: so it comes last.
       for (const service of servicesOf(deltas.map((delta) => delta.package))) {
-        await act(service, own(ACTIONS, service) ?? 'restart', signal);
+        const action = own(ACTIONS, service) ?? 'restart';
+        await act(client, { service, action }, signal);
       }
       for (const { package: name, append } of deltas) if (append.length > 0) state.watch(name);
       return {
@@ -184,6 +131,65 @@ type Refused = {
   left: readonly Write[];
 };
 type Outcome = { stuck: ReadonlyMap<string, ReadonlySet<string>>; refused?: Refused };
+
+type At = { client: RestClient; state: IcnState; clock: Clock; signal: AbortSignal };
+
+const act = async (
+  client: RestClient,
+  { service, action }: { service: string; action: string },
+  signal: AbortSignal,
+): Promise<void> => {
+  const body = JSON.stringify({ action });
+  const path = `v1/service/${service}`;
+  const call: RestCall = { method: 'PUT', path, body, timeoutMs: SERVICE_TIMEOUT_MS };
+  expectStatus(call, await client.call(call, signal), 200);
+};
+
+/** iptables holds rules whose objects are gone: only a restart of the firewall, which flushes it, takes them out. */
+const flush = async ({ client, state, signal }: At): Promise<void> => {
+  await act(client, { service: 'firewall', action: 'restart' }, signal);
+  state.trustFirewall();
+};
+
+const writeAll = async (deltas: readonly UciDelta[], at: At): Promise<Outcome> => {
+  const { client, state, clock, signal } = at;
+  const stuck = new Map<string, Set<string>>();
+  const writes = writesOf(deltas, state.sections);
+  let mustFlush = state.isFirewallDoubtful() && deltas.some(isInIptables);
+  for (const [index, write] of writes.entries()) {
+    const { collection } = write;
+    if (collection.inIptables && mustFlush) {
+      await flush(at);
+      mustFlush = false;
+    }
+    // Whatever the call returns, the object is expected to be gone.
+    if (write.verb === 'DELETE') state.forget(collection.package, write.name);
+    const refusal = await carryOut(client, write, { clock, signal });
+    if (refusal === undefined) continue;
+    const name = nameOf(write);
+    if (!refusal.stuck) {
+      const { message } = refusal;
+      const left = writes.slice(index);
+      return { stuck, refused: { package: collection.package, name, message, left } };
+    }
+    stuck.getOrInsert(collection.package, new Set()).add(name);
+  }
+  if (mustFlush) await flush(at);
+  return { stuck };
+};
+
+const rejected = (
+  refused: Refused,
+  deltas: readonly UciDelta[],
+  { observed, fingerprint }: { observed: Packages; fingerprint: Fingerprint },
+): ApplyResult => ({
+  outcome: 'rejected',
+  package: refused.package,
+  message: refused.message,
+  sections: [refused.name],
+  ...(refused.perhapsOthers && { perhapsOthers: true }),
+  partly: { observed, fingerprint, unsettled: unsettledBy(deltas, refused.left) },
+});
 
 const isInIptables = (delta: UciDelta): boolean => collectionOf(delta.package).inIptables === true;
 

@@ -39,40 +39,6 @@ export const createIcnState = (client: RestClient): IcnState => {
   let doubts = 0;
   let doubtful = false;
 
-  /** Asks each module once. */
-  const createLook = (signal: AbortSignal): Look => {
-    const asked = new Map<string, Promise<unknown>>();
-    return (module) => {
-      const call: RestCall = { method: 'GET', path: `v1/status/${module}` };
-      return asked.getOrInsertComputed(module, () =>
-        client.call(call, signal).then(({ json }) => json),
-      );
-    };
-  };
-
-  const listOne = async (
-    collection: Collection,
-    look: Look,
-    signal: AbortSignal,
-  ): Promise<Listed> => {
-    const call: RestCall = { method: 'GET', path: collection.path };
-    const answer = await client.call(call, signal);
-    if (answer.status === 404) return undefined;
-    const { package: name } = collection;
-    const list = listSchema(collection.key).safeParse(answer.json);
-    if (answer.status !== 200 || !list.success) {
-      const content = listed.get(name)?.content ?? { name, sections: [] };
-      const said = answer.status === 200 ? 'no list' : `HTTP status ${answer.status}`;
-      return { content, hash: 'unread', why: `OpenWRT answers ${said} when ${name} is listed` };
-    }
-    const sections = sectionsOf(collection, list.data);
-    const content = {
-      name: collection.package,
-      sections: await judged(collection, sections, look),
-    };
-    return { content, hash: hashOf(content) };
-  };
-
   const doubt = (): void => {
     if (!doubtful) doubts += 1;
     doubtful = true;
@@ -87,10 +53,10 @@ export const createIcnState = (client: RestClient): IcnState => {
   return {
     list: async (collections, signal) => {
       let lost = false;
-      const look = createLook(signal);
+      const look = createLook(client, signal);
       for (const collection of collections) {
         const before = listed.get(collection.package);
-        const now = await listOne(collection, look, signal);
+        const now = await listOne(client, collection, { before, look, signal });
         const isLost = hasLost(before, now);
         if (collection.inIptables && (isLost || hasDoubled(before, now))) doubt();
         lost ||= isLost;
@@ -111,9 +77,11 @@ export const createIcnState = (client: RestClient): IcnState => {
       const next = COLLECTIONS[turn % COLLECTIONS.length];
       const looked = COLLECTIONS.filter((each) => each === next || each.package === watched);
       const now = new Map(listed);
-      const look = createLook(signal);
-      for (const collection of looked)
-        now.set(collection.package, await listOne(collection, look, signal));
+      const look = createLook(client, signal);
+      for (const collection of looked) {
+        const before = listed.get(collection.package);
+        now.set(collection.package, await listOne(client, collection, { before, look, signal }));
+      }
       return compose(now);
     },
     fingerprint: () => compose(listed),
@@ -149,6 +117,41 @@ export const createIcnState = (client: RestClient): IcnState => {
 
 /** What a module of v1/status says. */
 type Look = (module: string) => Promise<unknown>;
+
+/** Asks each module once. */
+const createLook = (client: RestClient, signal: AbortSignal): Look => {
+  const asked = new Map<string, Promise<unknown>>();
+  return (module) => {
+    const call: RestCall = { method: 'GET', path: `v1/status/${module}` };
+    return asked.getOrInsertComputed(module, () =>
+      client.call(call, signal).then(({ json }) => json),
+    );
+  };
+};
+
+/** `before`: as it was listed last. */
+const listOne = async (
+  client: RestClient,
+  collection: Collection,
+  { before, look, signal }: { before: Listed; look: Look; signal: AbortSignal },
+): Promise<Listed> => {
+  const call: RestCall = { method: 'GET', path: collection.path };
+  const answer = await client.call(call, signal);
+  if (answer.status === 404) return undefined;
+  const { package: name } = collection;
+  const list = listSchema(collection.key).safeParse(answer.json);
+  if (answer.status !== 200 || !list.success) {
+    const content = before?.content ?? { name, sections: [] };
+    const said = answer.status === 200 ? 'no list' : `HTTP status ${answer.status}`;
+    return { content, hash: 'unread', why: `OpenWRT answers ${said} when ${name} is listed` };
+  }
+  const sections = sectionsOf(collection, list.data);
+  const content = {
+    name: collection.package,
+    sections: await judged(collection, sections, look),
+  };
+  return { content, hash: hashOf(content) };
+};
 
 /** With those marked that the kernel does not hold. */
 const judged = async (
