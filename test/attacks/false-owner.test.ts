@@ -18,6 +18,8 @@ let world: World;
 let mallory: KubeClient;
 /** May do all with pods and workloads, and with an operator's kinds, which includes each subresource. */
 let wildcard: KubeClient;
+/** May write the status of ReplicaSets, and nothing else of them. */
+let status: KubeClient;
 let namespace: string;
 let replicaSet: KubeObject;
 
@@ -137,6 +139,10 @@ beforeAll(async () => {
   const all = { apiGroups: ['', 'apps', 'example.org'], resources: ['*'], verbs: ['*'] };
   await grant('wildcard', userNamed('wildcard'), [WRITES_PODS, all]);
   await vi.waitFor(() => wildcard.list(podResource, { namespace }), 300_000);
+  status = world.clientAs('status');
+  const ofSets = { apiGroups: ['apps'], resources: ['replicasets/status'], verbs: ['update'] };
+  await grant('status', userNamed('status'), [WRITES_PODS, ofSets]);
+  await vi.waitFor(() => status.list(podResource, { namespace }), 300_000);
   await applied([workload('Deployment', 'cnf', { sdewanPurpose: PURPOSE })]);
   replicaSet = await vi.waitFor(async () => {
     const [set] = (await world.client.list(replicaSets, { namespace })).items;
@@ -173,6 +179,8 @@ const ways: Record<string, Way> = {
   'a kind as the owner that nobody serves': ownedBy(() => CNF_SET),
   "the CNF's own ReplicaSet as the owner, by who may do all with workloads of the namespace":
     ownedBy(ofTheCnf, () => wildcard),
+  "the CNF's own ReplicaSet as the owner, by who may write the status of ReplicaSets of the namespace":
+    ownedBy(ofTheCnf, () => status),
   'a kind as the owner of which he may do all in the namespace': ownedBy(
     () => CNF_SET,
     () => wildcard,

@@ -101,6 +101,8 @@ const purposes = ({ closed }: Places): Case[] => [
 ];
 
 const sizes = ({ closed }: Places): Case[] => {
+  const ending = ['firewallzone', 'ending', '-n', closed];
+  const owners = Array.from({ length: 129 }, (_, at) => ({ ...OWNER, uid: `${at}` }));
   const annotated = (length: number) =>
     zone(closed, 'lan2', { annotations: { a: 'x'.repeat(length) } });
   const named = (count: number) =>
@@ -136,6 +138,9 @@ const sizes = ({ closed }: Places): Case[] => {
         'create a rule with many small ones': create(withMany(3_300)),
       },
       allowed: {
+        'take the last finalizer from one that is being deleted': patch(ending, {
+          metadata: { finalizers: null },
+        }),
         'create a rule with 32 KiB of them': create(withOne(32_768)),
         'create a rule with many that are small together': create(withMany(3_200)),
         'create a rule of a kind whose spec can be larger with more of them': create(
@@ -151,6 +156,12 @@ const sizes = ({ closed }: Places): Case[] => {
         'create a rule with 129 labels': create(
           zone(closed, 'lan2', { labels: { sdewanPurpose: 'cnf-1', ...named(128) } }),
         ),
+        'give owners to one that is being deleted': patch(ending, {
+          metadata: { ownerReferences: owners },
+        }),
+        'give it them and take its finalizer': patch(ending, {
+          metadata: { ownerReferences: owners, finalizers: null },
+        }),
         'give a CNFDeployment as many': patch(['cnfdeployment', ROLLED, '-n', closed], {
           metadata: { labels: named(129) },
         }),
@@ -170,6 +181,9 @@ const sizes = ({ closed }: Places): Case[] => {
         'create a rule with an owner of any length': create(
           zone(closed, 'lan2', { ownerReferences: [{ ...OWNER, name: 'x'.repeat(8_192) }] }),
         ),
+        'give one to a rule that is being deleted': patch(ending, {
+          metadata: { ownerReferences: [{ ...OWNER, name: 'x'.repeat(8_192) }] },
+        }),
         'create a rule with a hundred long labels': create(
           zone(closed, 'lan2', { labels: { sdewanPurpose: 'cnf-1', ...long(100) } }),
         ),
