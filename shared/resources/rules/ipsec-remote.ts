@@ -110,25 +110,23 @@ const leftOutOfSwanctl = (
   { capabilities }: Pick<RenderContext, 'capabilities'>,
 ): Lack[] => {
   if (capabilities.ipsec.dialect !== 'swanctl') return [];
-  return connections.flatMap(({ mark, remote_sourceip, local_firewall }, index) => {
-    const asked: [string, boolean, string][] = [
-      ['mark', mark !== undefined && Number(mark) !== 0, 'use if_id and an XFRM interface'],
-      [
-        'remote_sourceip',
-        remote_sourceip !== undefined,
-        'give the other side its address otherwise',
-      ],
-      ['local_firewall', local_firewall === 'yes', 'make FirewallRules for its packets'],
-    ];
-    return asked
-      .filter(([, isAsked]) => isAsked)
-      .map(([field, , instead]): Lack => ({
+  return connections.flatMap((connection, index) =>
+    LEFT_OUT.filter(([field, none]) => !none.test(connection[field] ?? '')).map(
+      ([field, , instead]): Lack => ({
         path: `spec.connections[${index}].${field}`,
         reason: 'UnsupportedByDriver',
         message: `swanctl of OpenWRT has no such option, so the rule is not in force there: remove the field, and ${instead}`,
-      }));
-  });
+      }),
+    ),
+  );
 };
+
+/** Field, what in it asks for nothing, and what there is instead. */
+const LEFT_OUT = [
+  ['mark', /^(0+(x0+)?)?$/i, 'use if_id and an XFRM interface'],
+  ['remote_sourceip', /^$/, 'give the other side its address otherwise'],
+  ['local_firewall', /^(no)?$/, 'make FirewallRules for its packets'],
+] as const;
 
 const ANYBODY = /^(%.*|0\.0\.0\.0|::)$/;
 /** What strongSwan decodes before it is used as a key. */
@@ -172,13 +170,10 @@ const pathOfSection = (claim: string, sections: readonly UciSection[]): string |
   return index > 0 ? `spec.connections[${index - 1}].name` : undefined;
 };
 
-const secretLacks = (remote: Remote, context: RenderContext): Lack[] => {
-  const lacks: Lack[] = [];
-  if (remote.pre_shared_key_from && !isPreSharedKey(keyOf(remote, context) ?? '')) {
-    lacks.push(wrongKey('spec.pre_shared_key_from', KEY_MUST));
-  }
-  return lacks;
-};
+const secretLacks = (remote: Remote, context: RenderContext): Lack[] =>
+  remote.pre_shared_key_from && !isPreSharedKey(keyOf(remote, context) ?? '')
+    ? [wrongKey('spec.pre_shared_key_from', KEY_MUST)]
+    : [];
 
 const SETTINGS = {
   globals: 'the section globals (of type ipsec)',
