@@ -18,7 +18,7 @@ import { found, runVerb, runVerbOn } from './calls.ts';
 import { excerptOf, type Excerpt } from './excerpt.ts';
 import { goneRules } from './firewall.ts';
 import { EXCERPT_FILES, STEPS_FILE } from './helper.ts';
-import type { LoadedTable } from './kernel.ts';
+import type { LoadedTable } from './loaded-table.ts';
 import { listingIn, printedIn } from './listing.ts';
 
 type Device = { session: UbusSession; signal: AbortSignal };

@@ -2,47 +2,22 @@
  * Whether OpenWRT's kernel has what the packages of its configuration ask for, and the way back. A look every few seconds finds a table
  * of nft that is gone, a route, an ip rule; nft's rules one by one, and mwan3's, are compared once a minute, and after each reload of ours.
  */
-import { createHash } from 'node:crypto';
 import type { Clock } from '#shared/runtime/clock.ts';
-import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { BySection, KernelLook } from '../driver.ts';
 import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
-import { found, runVerb } from './calls.ts';
-import { lackingRules, nftRulesIn, type NftRules } from './firewall.ts';
-import { compareMwan3, type Mwan3Compared } from './mwan3.ts';
-import { readIptables } from './mwan3-iptables.ts';
 import type { Space } from '../ubus/write/space.ts';
-import { withoutHandles } from './listing.ts';
+import { found, runVerb } from './calls.ts';
+import { createCharonLook } from './loaded-connections.ts';
+import { createMwan3Look, type Mwan3Found } from './loaded-mwan3.ts';
+import { createTableLook, type LoadedTable } from './loaded-table.ts';
+import { sameAgain, type Ask, type Look } from './look.ts';
 import { lackingRouting } from './routing.ts';
-import { lackingTunnels } from '../services/ipsec-tunnels.ts';
-import { compareSections, NOTHING_LACKS, type Compared } from './sections.ts';
+import { compareSections, type Compared } from './sections.ts';
 
 /** What is gone is to be back after 5 s. */
 const LOOK_MS = 3_000;
-/** 5,000 rules take 0.11 s of the CNF's CPU (measured). */
-const THOROUGH_LOOK_MS = 60_000;
-
-/** A package as it was read last. The same sections are the same array. */
-export type Contents = (name: string) => readonly UciSection[];
-
-type Look = {
-  session: UbusSession;
-  capabilities: Pick<Capabilities, 'firewall' | 'ipsec'>;
-  contents: Contents;
-  signal: AbortSignal;
-};
-
-/** Table `inet fw4` as it was listed last. */
-export type LoadedTable = {
-  /** By nft, with handles. */
-  text: string;
-  rules: NftRules;
-  /** As the firewall's last change by us has left them, or as they were first seen. */
-  expected: NftRules;
-};
-
 export type Kernel = {
   /** In each new session, before anything else. @throws OpenwrtError */
   begin: (session: UbusSession, signal: AbortSignal) => Promise<void>;
@@ -82,7 +57,6 @@ type Seen = {
   hash: string;
   routing: string;
   hasFw4: boolean;
-  hooks: number;
   /** The line about its process: another one has loaded nothing yet. */
   charon: string;
   space: Space | undefined;
@@ -94,25 +68,11 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   let lookedAt = -Infinity;
   /** What `begin` was given, for the first look of the session. */
   let ahead: Answer | undefined;
-  let seen: Seen = { hash: '', routing: '', hasFw4: false, hooks: 0, charon: '', space: undefined };
-  /** As they were after mwan3's last reload by us, or first seen. */
-  let expectedHooks: number | undefined;
-  let thorough = { at: -Infinity, hash: '', text: '', rules: new Map() as NftRules };
-  /** As they were after the firewall's last reload by us, or first seen. */
-  let expected: NftRules | undefined;
+  let seen: Seen = { hash: '', routing: '', hasFw4: false, charon: '', space: undefined };
   let last: KernelLook = NOTHING_FOUND;
   const inRouting = sameAgain(lackingRouting);
-  const inRules = sameAgain(lackingRules);
-  let mwan3: Mwan3Seen = NOT_LOOKED;
-  const inMwan3 = sameAgain(lackingMwan3);
-  let charon: CharonSeen = NOT_ASKED;
-  const inCharon = sameAgain(lackingTunnels);
 
-  /** The hash that the verb has printed, '' where there is nothing to look for, and its other lines; undefined: nobody looks any more. */
-  const run = async (
-    { session, signal }: Look,
-    verb: 'state' | 'dump' | 'mwan3',
-  ): Promise<{ hash: string; lines: readonly string[] } | undefined> => {
+  const ask: Ask = async ({ session, signal }, verb) => {
     const known = verb === 'state' ? ahead : undefined;
     ahead = undefined;
     const answer = known ?? (await runVerb(session, verb, signal));
@@ -124,101 +84,46 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     return { hash, lines: answer.stdout.split('\n') };
   };
 
+  const inTable = createTableLook(ask, clock);
+  const inMwan3 = createMwan3Look(ask, clock);
+  const inCharon = createCharonLook(clock);
+
   const readState = async (look: Look): Promise<void> => {
     lookedAt = clock.monotonic();
-    const state = await run(look, 'state');
+    const state = await ask(look, 'state');
     if (state === undefined) return;
     const { hash, lines } = state;
     const isKnown = hash === '' || hash === seen.hash;
     const routing = isKnown ? hash && seen.routing : await found(look.session, hash, look.signal);
     const linesWith = (word: string): number => lines.filter((line) => line.includes(word)).length;
-    const space = spaceIn(lines);
-    const hasFw4 = linesWith(FW4) > 0;
-    const charonNow = lines.find((line) => CHARON.test(line)) ?? '';
-    seen = { hash, routing, hasFw4, hooks: linesWith(MWAN3), charon: charonNow, space };
-    expectedHooks ??= seen.hooks;
-  };
-
-  const readRules = async (look: Look): Promise<void> => {
-    const dump = await run(look, 'dump');
-    if (dump === undefined) return;
-    const { hash } = dump;
-    if (hash === thorough.hash) thorough = { ...thorough, at: clock.monotonic() };
-    else hold(hash, await found(look.session, hash, look.signal));
-    expected ??= thorough.rules;
-  };
-  const hold = (hash: string, text: string): void => {
-    const rules = nftRulesIn(withoutHandles(text));
-    thorough = { at: clock.monotonic(), hash, text, rules };
-  };
-
-  const readMwan3 = async (look: Look): Promise<void> => {
-    const answer = await run(look, 'mwan3');
-    if (answer === undefined) return;
-    const { hash } = answer;
-    const isKnown = hash === '' || hash === mwan3.hash;
-    const text = isKnown ? mwan3.text : await found(look.session, hash, look.signal);
-    // One that is being reloaded is looked at again as soon as may be.
-    mwan3 = { at: hash === '' ? -Infinity : clock.monotonic(), hash, text, sections: undefined };
-  };
-  const isMwan3Due = ({ contents }: Look): boolean => {
-    const now = contents('mwan3');
-    // Until the packages are read, its hooks tell whether there is anything to look for.
-    if (seen.hooks === 0 && now.length === 0) return false;
-    const hasChanged = mwan3.sections !== undefined && mwan3.sections !== now;
-    return hasChanged || clock.monotonic() - mwan3.at >= THOROUGH_LOOK_MS;
-  };
-
-  const readCharon = async ({ session, signal }: Look): Promise<void> => {
-    const answer = await runVerb(session, 'tunnels', signal);
-    const told = 'stdout' in answer ? answer.stdout : undefined;
-    charon = { at: told === undefined ? -Infinity : clock.monotonic(), of: seen.charon, told };
-  };
-  const isCharonDue = ({ contents, capabilities }: Look): boolean => {
-    if (capabilities.ipsec.dialect !== 'swanctl') return false;
-    const isOld = clock.monotonic() - charon.at >= THOROUGH_LOOK_MS;
-    return seen.charon !== charon.of || (isOld && contents('ipsec').length > 0);
+    seen = {
+      hash,
+      routing,
+      hasFw4: linesWith(FW4) > 0,
+      charon: lines.find((line) => CHARON.test(line)) ?? '',
+      space: spaceIn(lines),
+    };
+    inMwan3.hooksSeen(linesWith(MWAN3));
   };
 
   const compare = ({ contents, capabilities }: Look): KernelLook => {
     const firewall = contents('firewall');
-    const { sections = contents('mwan3'), text } = mwan3;
-    mwan3 = { ...mwan3, sections };
-    const ofMwan3 = seen.hooks >= (expectedHooks ?? 0) ? inMwan3(sections, text) : undefined;
     const hasTable = capabilities.firewall !== 'fw4' || seen.hasFw4;
-    const found: [string, Compared][] = [
-      ['network', inRouting(contents('network'), seen.routing)],
-      [
-        'firewall',
-        hasTable ? inRules(firewall, expected, thorough.rules) : allOf(firewall, `nft's ${FW4}`),
-      ],
-      ['mwan3', ofMwan3 ?? allOf(sections, "mwan3's rules in nft's table mangle")],
-      ['ipsec', charon.of === '' ? NOTHING_LACKS : inCharon(contents('ipsec'), charon.told)],
-    ];
-    const part = (key: keyof Compared): BySection =>
-      new Map(
-        found.flatMap(([name, { [key]: sections }]) =>
-          sections.size > 0 ? [[name, sections]] : [],
-        ),
-      );
-    const refused = new Map(ofMwan3 && [['mwan3', ofMwan3.refused]]);
-    const passing = new Set(['ipsec', ...(text === undefined ? ['mwan3'] : [])]);
-    last = {
-      lacking: part('lacking'),
-      incomparable: part('incomparable'),
-      passing,
-      refused,
-      unread,
-    };
+    last = lookFrom({
+      network: inRouting(contents('network'), seen.routing),
+      firewall: hasTable ? inTable.compare(firewall) : allOf(firewall, `nft's ${FW4}`),
+      mwan3: inMwan3.compare(contents('mwan3')),
+      ipsec: inCharon.compare(contents('ipsec')),
+    });
     return last;
   };
 
   const see = async (at: Look): Promise<void> => {
     if (unread === undefined) await readState(at);
-    const isDue = clock.monotonic() - thorough.at >= THOROUGH_LOOK_MS;
-    if (unread === undefined && isDue && seen.hasFw4) await readRules(at);
-    if (unread === undefined && isMwan3Due(at)) await readMwan3(at);
-    if (unread === undefined && isCharonDue(at)) await readCharon(at);
+    if (unread === undefined && seen.hasFw4 && inTable.isDue()) await inTable.read(at);
+    if (unread === undefined && inMwan3.isDue(at)) await inMwan3.read(at);
+    const { charon } = seen;
+    if (unread === undefined && inCharon.isDue(at, charon)) await inCharon.read(at, charon);
   };
   const compared = (at: Look): KernelLook => {
     if (unread === undefined) return compare(at);
@@ -241,58 +146,20 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     see,
     compare: compared,
     reloaded: async (at, packages, table) => {
-      if (packages.includes('mwan3')) {
-        expectedHooks = undefined;
-        mwan3 = NOT_LOOKED;
-      }
-      if (packages.includes('ipsec')) charon = NOT_ASKED;
-      if (packages.includes('firewall')) {
-        expected = undefined;
-        thorough = { ...thorough, at: -Infinity };
-        if (table !== undefined) {
-          hold(createHash('md5').update(table).digest('hex'), table);
-          expected = thorough.rules;
-        }
-      }
+      if (packages.includes('mwan3')) inMwan3.reloaded();
+      if (packages.includes('ipsec')) inCharon.reloaded();
+      if (packages.includes('firewall')) inTable.reloaded(table);
       const after = await look(at);
       if (!after.lacking.has('network')) return after;
       await runVerb(at.session, 'restore-routes', at.signal);
       return look(at);
     },
     whyUnread: () => unread,
-    table: () => {
-      const { text, rules } = thorough;
-      return unread === undefined && expected ? { text, rules, expected } : undefined;
-    },
+    table: () => (unread === undefined ? inTable.table() : undefined),
     space: () => (unread === undefined ? seen.space : undefined),
-    version: () =>
-      JSON.stringify(
-        [last.lacking, last.incomparable, last.refused ?? []].map((some) =>
-          [...some].map(([name, sections]) => [name, ...sections]),
-        ),
-      ),
+    version: () => versionOf(last),
   };
 };
-
-type Mwan3Seen = {
-  at: number;
-  hash: string;
-  /** Undefined: the agent has not looked yet, or mwan3 was being reloaded each time it did. */
-  text: string | undefined;
-  /** What `text` is compared with until it is read again; undefined: the package as it is read next. */
-  sections: readonly UciSection[] | undefined;
-};
-/** `of`: the line about its process. `told`: by verb `tunnels`; undefined: charon did not answer. */
-type CharonSeen = { at: number; of: string; told: string | undefined };
-const NOT_ASKED: CharonSeen = { at: -Infinity, of: '', told: undefined };
-
-const NOT_LOOKED: Mwan3Seen = { at: -Infinity, hash: '', text: undefined, sections: undefined };
-
-const lackingMwan3 = (sections: readonly UciSection[], text: string | undefined): Mwan3Compared =>
-  compareMwan3(sections, () => {
-    if (text === undefined) throw new Error('mwan3 is being reloaded');
-    return readIptables(text);
-  });
 
 type Answer = Awaited<ReturnType<typeof runVerb>>;
 
@@ -318,14 +185,27 @@ const firstAnswer = async (session: UbusSession, signal: AbortSignal): Promise<A
 const allOf = (sections: readonly UciSection[], what: string): Compared =>
   compareSections(sections, () => () => what);
 
-/** The last result, for as long as its inputs are the same. */
-const sameAgain = <Given extends readonly unknown[], Result>(
-  compute: (...given: Given) => Result,
-): ((...given: Given) => Result) => {
-  let last: { given: Given; result: Result } | undefined;
-  return (...given) => {
-    const isSame = last?.given.every((value, at) => value === given[at]) === true;
-    last = last !== undefined && isSame ? last : { given, result: compute(...given) };
-    return last.result;
+type Found = Readonly<Record<'network' | 'firewall' | 'ipsec', Compared>> & { mwan3: Mwan3Found };
+
+const lookFrom = (found: Found): KernelLook => {
+  const part = (key: keyof Compared): BySection =>
+    new Map(
+      Object.entries(found).flatMap(([name, { [key]: sections }]) =>
+        sections.size > 0 ? [[name, sections]] : [],
+      ),
+    );
+  const { passes, refused } = found.mwan3;
+  return {
+    lacking: part('lacking'),
+    incomparable: part('incomparable'),
+    passing: new Set(['ipsec', ...(passes ? ['mwan3'] : [])]),
+    refused: new Map(refused && [['mwan3', refused]]),
   };
 };
+
+const versionOf = ({ lacking, incomparable, refused = new Map() }: KernelLook): string =>
+  JSON.stringify(
+    [lacking, incomparable, refused].map((some) =>
+      [...some].map(([name, sections]) => [name, ...sections]),
+    ),
+  );
