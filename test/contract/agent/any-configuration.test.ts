@@ -11,6 +11,7 @@ import type { KernelLook } from '../../../agent/openwrt/driver.ts';
 import { excerptOf } from '../../../agent/openwrt/kernel/excerpt.ts';
 import { lackingRules, nftRulesIn } from '../../../agent/openwrt/kernel/firewall.ts';
 import { lackingRouting } from '../../../agent/openwrt/kernel/routing.ts';
+import { lackingTunnels } from '../../../agent/openwrt/services/ipsec-tunnels.ts';
 import {
   createOpenwrt,
   openAgent,
@@ -42,6 +43,7 @@ const look = (openwrt: MemoryOpenwrt): KernelLook => {
   const compared = [
     ['network', lackingRouting(openwrt.sections('network'), ROUTES)],
     ['firewall', lackingRules(openwrt.sections('firewall'), before, now)],
+    ['ipsec', lackingTunnels(openwrt.sections('ipsec'), 'hub: IKEv2, no\n  one: TUNNEL, no\n')],
   ] as const;
   return {
     lacking: new Map(compared.map(([name, { lacking }]) => [name, lacking])),
