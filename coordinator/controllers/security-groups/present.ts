@@ -1,4 +1,4 @@
-/** What of ours Neutron has, read whole; and what of it is left as it is. */
+/** What of ours Neutron has; and what of it is left as it is. */
 import type {
   Neutron,
   NeutronAddressGroup,
@@ -7,6 +7,7 @@ import type {
   NeutronRule,
 } from '../../neutron/neutron.ts';
 import { blockText, parseBlock } from '#shared/policy/addresses.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import { DIRECTIONS, policyTag, prefixOf, type PolicyDirection } from './names.ts';
 import type { GroupRule, Remote } from './types.ts';
 import { ruleText } from './policy-parts.ts';
@@ -30,6 +31,52 @@ export const readPresent = async (
   const groups = ours(await neutron.groups(signal));
   const addressGroups = ours(await neutron.addressGroups(signal));
   return { groups, addressGroups, ports: ours(await neutron.ports({}, signal)) };
+};
+
+/** What Neutron has: read whole now and then and after any doubt; between, what was written is known. */
+export const createPresent = ({
+  neutron,
+  clock,
+  resyncMs,
+}: {
+  neutron: Pick<Neutron, 'ports' | 'groups' | 'addressGroups'>;
+  clock: Pick<Clock, 'monotonic'>;
+  resyncMs: number;
+}) => {
+  let present: PresentInNeutron | undefined;
+  let readAt = -Infinity;
+  /** Ports that pods name and Neutron did not have when it was last read. */
+  let absent = new Set<string>();
+
+  /** `named`: ids of ports that pods name; those that Neutron did not have are not asked for again before all is. */
+  const look = async (
+    cluster: string,
+    named: readonly string[],
+    signal: AbortSignal,
+  ): Promise<PresentInNeutron> => {
+    if (present === undefined || clock.monotonic() >= readAt + resyncMs) {
+      present = await readPresent(neutron, cluster, signal);
+      readAt = clock.monotonic();
+      absent = new Set();
+    }
+    const { ports } = present;
+    const ids = [...new Set(named)].filter((id) => !ports.has(id) && !absent.has(id));
+    if (ids.length > 0) {
+      const prefix = prefixOf(cluster);
+      for (const port of await neutron.ports({ ids }, signal))
+        if (port.name.startsWith(prefix)) ports.set(port.id, port);
+      for (const id of ids) if (!ports.has(id)) absent.add(id);
+    }
+    return present;
+  };
+
+  return {
+    look,
+    doubt: () => {
+      present = undefined;
+    },
+    nextReadInMs: () => Math.max(0, readAt + resyncMs - clock.monotonic()),
+  };
 };
 
 /**
