@@ -90,52 +90,26 @@ const RETURNING_FOR_MS = 60_000;
 /** A sidecar can get as little as two seconds after SIGTERM. */
 const LAST_MOMENT_MS = 1_500;
 
+const RETRYING = 'failed to apply the rules to OpenWRT, retrying';
+
+type Found = 'due' | 'answered' | 'unchanged' | 'differs';
+
 export const createLoop = (deps: LoopDeps): Loop => {
-  const { driver, pass, pace, refusals, kernelDrift, source, secrets } = deps;
-  const { timings, clock, log } = deps;
+  const { driver, pass, pace, refusals, kernelDrift, secrets, timings, clock, log } = deps;
   let dirty = true;
-  /** What has the turn at OpenWRT now, or had it last. */
-  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
+  const { answered, soon, untilBack } = createLookTimes(timings, clock);
   /** Who waits for a pass that has not begun. */
   let asked: ((attempt: Attempt) => void)[] = [];
   let left: Fingerprint | undefined;
   let fullPassAt = 0;
   const lastMoment = new AbortController();
 
-  // As if it had answered when the agent starts: both start at the same time.
-  let answeredAt = clock.monotonic();
-
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
-    return result;
-  };
-  const isKnown = (): boolean =>
-    source.unknownKinds().length === 0 && secrets.unknown().length === 0;
-  const inputNow = (): Omit<PassInput, 'quiet'> & { place: CnfPlace } => ({
-    rules: source.rules(),
-    secrets: secrets.values(),
-    networks: deps.networks(),
-    devices: deps.devices(),
-    place: deps.place(),
-    unservedKinds: source.unservedKinds(),
-    paused: deps.paused(),
-  });
-
-  const soon = (): number => jittered(timings.probeIntervalMs, JITTER);
-  const untilBack = (): number =>
-    clock.monotonic() - answeredAt > RETURNING_FOR_MS
-      ? soon()
-      : Math.min(soon(), jittered(RETURNING_MS, JITTER));
   const untilNextChange = (): number => Math.max(COALESCE_MS, pace.waitMs());
-  const momentNow = (): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() });
 
-  const look = async (
-    isAsked: boolean,
-    signal: AbortSignal,
-  ): Promise<'due' | 'answered' | 'unchanged' | 'differs'> => {
+  const look = async (isAsked: boolean, signal: AbortSignal): Promise<Found> => {
     if (dirty) secrets.follow();
-    const known = isKnown();
+    const known = isKnown(deps);
     const isDue = (): boolean =>
       isAsked ||
       clock.monotonic() >= fullPassAt ||
@@ -151,7 +125,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
     const quiet = !dirty && clock.monotonic() >= fullPassAt;
     dirty = false;
     try {
-      const input = { ...inputNow(), quiet };
+      const input = { ...inputNow(deps), quiet };
       left = await pass(input, signal);
       if (!input.paused) deps.onPlaced(input.place);
     } catch (error) {
@@ -162,7 +136,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
   };
 
   const attemptOnce = async (): Promise<number> => {
-    let begun = momentNow();
+    let begun = momentNow(clock);
     const asking = asked;
     asked = [];
     const onAttempt = (attempt: Attempt): void => {
@@ -174,23 +148,17 @@ export const createLoop = (deps: LoopDeps): Loop => {
       const found = await look(asking.length > 0, lastMoment.signal);
       if (found !== 'due') onAttempt({ outcome: found });
       if (found === 'due' || found === 'differs') {
-        begun = momentNow();
+        begun = momentNow(clock);
         await runPass(lastMoment.signal);
         onAttempt({ outcome: 'passed' });
       }
-      answeredAt = clock.monotonic();
+      answered();
       return dirty && found !== 'answered' ? Math.min(soon(), untilNextChange()) : soon();
     } catch (error) {
-      const isKnown = error instanceof OpenwrtError || error instanceof StateFileError;
-      if (!isKnown) throw error;
-      const message = messageOf(error);
-      if (!(error instanceof OpenwrtUnreachableError)) {
-        answeredAt = clock.monotonic();
-        const ofFolder = error instanceof StateFileError && { stateFolder: true as const };
-        onAttempt({ outcome: 'hindered', message, ...ofFolder });
-        throw error;
-      }
-      onAttempt({ outcome: 'unanswered', message });
+      const attempt = failureOf(error);
+      if (attempt.outcome === 'hindered') answered();
+      onAttempt(attempt);
+      if (attempt.outcome === 'hindered') throw error;
       // A look costs next to nothing, and a restart has to be noticed within a second. Logins have a gate of their own.
       return untilBack();
     }
@@ -201,11 +169,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
     backoff: BACKOFF,
     clock,
     run: () => inTurn(() => attemptOnce()),
-    onError: (error, retryInMs) =>
-      log.warn(
-        { err: error, retryInMs: Math.round(retryInMs) },
-        'failed to apply the rules to OpenWRT, retrying',
-      ),
+    onError: (err, retryInMs) => log.warn({ err, retryInMs: Math.round(retryInMs) }, RETRYING),
   });
 
   return {
@@ -220,14 +184,68 @@ export const createLoop = (deps: LoopDeps): Loop => {
       trigger.mark(0);
       return promise;
     },
-    between: (work) => inTurn(() => work(isKnown() ? { ...inputNow(), quiet: false } : undefined)),
+    between: (work) =>
+      inTurn(() => work(isKnown(deps) ? { ...inputNow(deps), quiet: false } : undefined)),
     run: async (signal) => {
-      const onAbort = (): void => {
-        clock.after(LAST_MOMENT_MS, () => lastMoment.abort(signal.reason));
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
+      const end = (): void => lastMoment.abort(signal.reason);
+      signal.addEventListener('abort', () => clock.after(LAST_MOMENT_MS, end), { once: true });
       trigger.mark(0);
       await trigger.start(signal);
     },
   };
+};
+
+const momentNow = (clock: Clock): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() });
+
+type Turn = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** One at OpenWRT after the other. */
+const createTurns = (): Turn => {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+};
+
+type LookTimes = { answered: () => void; soon: () => number; untilBack: () => number };
+
+/** When the next look is due, in milliseconds: of one that answers, and of one that does not. */
+const createLookTimes = ({ probeIntervalMs }: LoopTimings, clock: Clock): LookTimes => {
+  // As if it had answered when the agent starts: both start at the same time.
+  let answeredAt = clock.monotonic();
+  const soon = (): number => jittered(probeIntervalMs, JITTER);
+  return {
+    answered: () => {
+      answeredAt = clock.monotonic();
+    },
+    soon,
+    untilBack: () =>
+      clock.monotonic() - answeredAt > RETURNING_FOR_MS
+        ? soon()
+        : Math.min(soon(), jittered(RETURNING_MS, JITTER)),
+  };
+};
+
+const isKnown = ({ source, secrets }: LoopDeps): boolean =>
+  source.unknownKinds().length === 0 && secrets.unknown().length === 0;
+
+const inputNow = (deps: LoopDeps): Omit<PassInput, 'quiet'> & { place: CnfPlace } => ({
+  rules: deps.source.rules(),
+  secrets: deps.secrets.values(),
+  networks: deps.networks(),
+  devices: deps.devices(),
+  place: deps.place(),
+  unservedKinds: deps.source.unservedKinds(),
+  paused: deps.paused(),
+});
+
+/** @throws the error, where neither OpenWRT nor a state file has failed */
+const failureOf = (error: unknown): Attempt => {
+  const message = messageOf(error);
+  if (error instanceof StateFileError) return { outcome: 'hindered', message, stateFolder: true };
+  if (!(error instanceof OpenwrtError)) throw error;
+  const isUnanswered = error instanceof OpenwrtUnreachableError;
+  return { outcome: isUnanswered ? 'unanswered' : 'hindered', message };
 };
