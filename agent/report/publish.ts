@@ -94,32 +94,16 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   };
 
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
-    const {
-      rules,
-      drifts,
-      stateFolder,
-      unreadOthers = [],
-      verified,
-      information,
-      commentsLost,
-      ...known
-    } = snapshot();
+    const now = snapshot();
+    const { rules, information, commentsLost } = now;
     const apart = { information, ...(commentsLost && { commentsLost }) };
     const text = JSON.stringify(rules);
     const bootId = boot.id();
     const sequence = deps.nextSequence();
-    const pageOf = (part: Pick<Report, 'page' | 'pages' | 'rules' | 'repeats'>): Report => ({
-      version: REPORT_VERSION,
-      bootId,
-      sequence,
-      purpose,
-      ...known,
-      clock: { startedAt: deps.startedAt, sentAt: clock.now(), ...(verified && { verified }) },
-      ...(stateFolder && { stateFolder }),
-      ...(unreadOthers.length > 0 && { unreadOthers: [...unreadOthers] }),
-      ...(part.page === 0 && drifts.length > 0 && { drifts: [...drifts] }),
-      ...part,
-    });
+    const pageOf = (part: Part): Report => {
+      const times = { startedAt: deps.startedAt, sentAt: clock.now() };
+      return pageWith(now, { bootId, sequence, purpose, clock: times }, part);
+    };
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
     if (received?.bootId === bootId && received.rules === text) {
       const heartbeat = { page: 0, pages: 1, rules: [], repeats: received.sequence };
@@ -167,5 +151,26 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
       trigger.mark(0);
       return trigger.start(signal);
     },
+  };
+};
+
+type Part = Pick<Report, 'page' | 'pages' | 'rules' | 'repeats'>;
+
+const pageWith = (
+  now: Snapshot,
+  { clock, ...head }: Pick<Report, 'bootId' | 'sequence' | 'purpose' | 'clock'>,
+  part: Part,
+): Report => {
+  const { rules: _rules, drifts, stateFolder, unreadOthers = [], verified, ...others } = now;
+  const { information: _apart, commentsLost: _too, ...known } = others;
+  return {
+    version: REPORT_VERSION,
+    ...head,
+    ...known,
+    clock: { ...clock, ...(verified && { verified }) },
+    ...(stateFolder && { stateFolder }),
+    ...(unreadOthers.length > 0 && { unreadOthers: [...unreadOthers] }),
+    ...(part.page === 0 && drifts.length > 0 && { drifts: [...drifts] }),
+    ...part,
   };
 };
