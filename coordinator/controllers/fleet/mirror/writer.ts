@@ -1,9 +1,7 @@
 /**
- * Watches CNFSets and CNFs and writes them: as few calls as there are differences, some seconds between two rounds for a CNFDeployment. They tell what is;
- * a roll-out that cannot write them goes on.
+ * Watches CNFSets and CNFs and writes them: as few calls as there are differences. They tell what is; a roll-out that cannot write them goes on.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isOutdated } from '#shared/kube/errors.ts';
 import { keep } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
@@ -13,7 +11,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import { goesWithItsPod, wantedCnfOf, wantedSetOf, type MirrorView } from './objects.ts';
-import { isSettled } from '../decide.ts';
+import { alike, createRounds, pacesOf, type Writer } from './rounds.ts';
 
 export type MirrorDeps = {
   client: KubeClient;
@@ -37,22 +35,9 @@ export type Mirror = {
   clear: (key: string, signal: AbortSignal) => Promise<number | undefined>;
 };
 
-/** Between two rounds of writes for a CNFDeployment. */
-const PACE_MS = 2_000;
-/** The same while a roll-out is under way, and for how long a stage must last to be written: each is in the status of the CNFDeployment at once. */
-const ROLLING_MS = 10_000;
-/** The same for what the end of a bake changes anyway. Most are shorter: spec.bakeSeconds is 30 by default. */
-const BAKING_MS = 60_000;
-/** After an error, e.g. while their CRDs are not there yet. */
-const FAILED_MS = 15_000;
-
 type Call = { client: Writer; signal: AbortSignal };
-type Writer = Pick<KubeClient, 'create' | 'patch' | 'delete'>;
-/** Milliseconds until objects that are there may be changed; `passing`: those that the end of a bake changes anyway. */
-type Paces = { changes: number; passing: number };
 
 export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps): Mirror => {
-  const wroteAt = new Map<string, number>();
   const common = {
     client,
     clock,
@@ -64,39 +49,12 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
   const sets = new Reflector<CnfSet>({ ...common, resource: cnfSetResource });
   const cnfs = new Reflector<CnfObject>({ ...common, resource: cnfResource });
 
-  /**
-   * Rounds of which nothing is left to write cost nothing; the first write of one that comes too soon ends it. `pacesOf`: by how long ago the last
-   * write was.
-   */
-  const round = async (
-    key: string,
-    pacesOf: (sinceMs: number) => Paces,
-    write: (writer: Writer, passing: Writer) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<number | undefined> => {
-    if (!sets.hasSynced() || !cnfs.hasSynced()) return PACE_MS;
-    const sinceMs = clock.monotonic() - (wroteAt.get(key) ?? -Infinity);
-    const [paceInMs, { changes, passing }] = [paced(sinceMs), pacesOf(sinceMs)];
-    const due = async <R>(inMs: number, call: () => Promise<R>): Promise<R> => {
-      if (inMs > 0) throw new TooSoonError(inMs);
-      wroteAt.set(key, clock.monotonic());
-      return call();
-    };
-    const writerIn = (changeInMs: number): Writer => ({
-      create: (resource, body, call) => due(paceInMs, () => client.create(resource, body, call)),
-      patch: (resource, at, call) => due(changeInMs, () => client.patch(resource, at, call)),
-      delete: (resource, at, call) => due(paceInMs, () => client.delete(resource, at, call)),
-    });
-    try {
-      await write(writerIn(changes), writerIn(passing));
-      return undefined;
-    } catch (err) {
-      if (err instanceof TooSoonError) return err.waitMs;
-      if (signal.aborted || isOutdated(err)) return PACE_MS;
-      log.warn({ err, cnfDeployment: key }, 'failed to write CNFSets and CNFs, retrying');
-      return FAILED_MS;
-    }
-  };
+  const rounds = createRounds({
+    client,
+    clock,
+    log,
+    isReady: () => sets.hasSynced() && cnfs.hasSynced(),
+  });
 
   /** `isGone`: of CNFs that no pod is there for. */
   const removeOthers = async (
@@ -154,43 +112,24 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     keys: () => [...sets.store.list(), ...cnfs.store.list()].map(deploymentOf),
     cnfOf: (where, pod) => cnfs.store.byName(where, pod),
     write: (cnf, view, signal) =>
-      round(
+      rounds.round(
         `${cnf.metadata.namespace}/${cnf.metadata.name}`,
-        (sinceMs) => (isSettled(view.step) ? alike(paced(sinceMs)) : rolling(cnf, view, sinceMs)),
+        pacesOf(cnf, view),
         (writer, passing) => writeAll(cnf, view, { client: writer, passing, signal }),
         signal,
       ),
     clear: async (key, signal) => {
       const none = { view: { sets: [], pods: [] }, isGone: () => true };
-      const waitMs = await round(
+      const waitMs = await rounds.round(
         key,
-        (sinceMs) => alike(paced(sinceMs)),
+        alike,
         (writer) => removeOthers(key, none, { client: writer, signal }),
         signal,
       );
-      if (waitMs === undefined) wroteAt.delete(key);
+      if (waitMs === undefined) rounds.forget(key);
       return waitMs;
     },
   };
-};
-
-class TooSoonError extends Error {
-  readonly waitMs: number;
-  constructor(waitMs: number) {
-    super();
-    this.waitMs = waitMs;
-  }
-}
-
-const paced = (sinceMs: number): number => PACE_MS - sinceMs;
-
-const alike = (inMs: number): Paces => ({ changes: inMs, passing: inMs });
-
-const rolling = ({ status }: CnfDeployment, { now, step }: MirrorView, sinceMs: number): Paces => {
-  const begun = status?.stage === step.stage && status.stageTime;
-  const lastsMs = begun ? now - Date.parse(begun) : 0;
-  const changes = ROLLING_MS - Math.min(sinceMs, lastsMs);
-  return { changes, passing: step.stage === 'Baking' ? BAKING_MS - lastsMs : changes };
 };
 
 const deploymentOf = ({ metadata, spec }: CnfSet | CnfObject): string =>
