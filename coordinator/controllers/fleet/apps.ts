@@ -189,3 +189,13 @@ export const newestSet = (
 export const replicaFailure = ({ status }: FleetDeployment): string | undefined =>
   status?.conditions?.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True')
     ?.message;
+
+/** What there is of a CNFDeployment. */
+export type Found = {
+  present: FleetDeployment | undefined;
+  /** Of that Deployment. */
+  sets: readonly FleetReplicaSet[];
+  live: readonly FleetPodObject[];
+  /** Names of pods that have ended, and that nobody has deleted; of those alone that a CNF is there for. */
+  finished: readonly string[];
+};

@@ -128,3 +128,11 @@ export const selectorOf = ({ spec }: CnfDeployment): string =>
   Object.entries(spec.selector.matchLabels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
+
+export const keyOf = ({ metadata: { namespace, name } }: CnfDeployment): string =>
+  `${namespace}/${name}`;
+
+export const placeOf = (key: string): { namespace: string; name: string } => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
+};

@@ -1,0 +1,101 @@
+/** All Events of roll-outs. */
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { WEIGHT_ANNOTATION } from '#shared/names.ts';
+import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
+import { few } from '#shared/util/few.ts';
+import { podResource } from '../../sources/workload.ts';
+import { badWeightOf, type FleetPodObject } from './apps.ts';
+import type { Memory, RollOutStep, Stage } from './decide.ts';
+import type { Going } from './replacement.ts';
+import type { RollOutView } from './status.ts';
+
+export const eventsOf = (
+  cnf: CnfDeployment,
+  { step, renewal }: Pick<RollOutView, 'step' | 'renewal'>,
+  before: Memory,
+): Omit<RecordedEvent, 'object'>[] => [
+  ...ofStage(cnf, step, before),
+  ...(renewal && isRenewed(cnf, renewal)
+    ? [
+        {
+          type: 'Normal' as const,
+          reason: 'SetRenewed',
+          message: `new pods are made before others go: ${renewal.reason}`,
+        },
+      ]
+    : []),
+];
+
+export const isRenewed = (
+  { status }: CnfDeployment,
+  renewal: CnfDeploymentStatus['renewal'],
+): boolean => renewal?.pod !== status?.renewal?.pod;
+
+/** One for each change of stage. */
+const ofStage = (
+  { status }: CnfDeployment,
+  { stage, memory, excused }: RollOutStep,
+  before: Memory,
+): Omit<RecordedEvent, 'object'>[] => {
+  if (stage === status?.stage) return [];
+  const { current = '', staged, failed } = memory;
+  if (stage === 'Failed')
+    return failed === undefined || before.failed !== undefined
+      ? []
+      : [
+          {
+            type: 'Warning',
+            reason: 'RollOutFailed',
+            message: `revision ${failed.set} has failed: ${failed.why}`,
+          },
+        ];
+  const without = excused.length === 0 ? '' : `, without ${few(excused)}`;
+  const message = `${SAID[stage]}: revision ${staged?.set ?? current}${without}`;
+  return [{ type: 'Normal', reason: stage, message }];
+};
+
+const SAID: Readonly<Record<Exclude<Stage, 'Failed'>, string>> = {
+  Creating: 'the first pods are made',
+  Current: 'it serves, and no other set does',
+  Staged: 'new pods are made, which have no traffic',
+  Connected: 'each new pod runs, and waits for its rules',
+  Swapping: 'each new pod has every rule, and is told that it is to have the traffic',
+  HandedOver: 'each new pod has every rule and is given the traffic',
+  Baking: 'the new pods have the traffic, and the old ones stay for a while',
+};
+
+export const podReplaced = (object: CnfDeployment, { pod, why }: Going): RecordedEvent => ({
+  object,
+  type: 'Warning',
+  reason: 'PodReplaced',
+  message: `pod ${pod} is replaced: ${why}`,
+});
+
+export const deploymentReverted = (object: CnfDeployment): RecordedEvent => ({
+  object,
+  type: 'Warning',
+  reason: 'DeploymentReverted',
+  message: `the Deployment was changed by somebody else, and is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
+});
+
+/** Of annotations that are no weight: again only when they are others. */
+export const createWeightEvents = (record: (event: RecordedEvent) => void) => {
+  /** By CNFDeployment: of which pods an Event has told. */
+  const badWeights = new Map<string, string>();
+  const tell = (key: string, live: readonly FleetPodObject[]): void => {
+    const bad = live.filter((pod) => badWeightOf(pod) !== undefined);
+    const seen = bad.map((pod) => `${pod.metadata.uid} ${badWeightOf(pod)}`).join('\n');
+    if (seen === (badWeights.get(key) ?? '')) return;
+    badWeights.set(key, seen);
+    for (const pod of bad)
+      record({
+        object: { ...pod, apiVersion: 'v1', kind: podResource.kind },
+        type: 'Warning',
+        reason: 'WeightInvalid',
+        message: `annotation ${WEIGHT_ANNOTATION} must be a whole number of at most eight digits, such as 10 or -10; it is taken as 0`,
+        once: true,
+      });
+  };
+
+  return { tell, forget: (key: string) => badWeights.delete(key) };
+};

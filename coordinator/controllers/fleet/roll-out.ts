@@ -1,0 +1,321 @@
+/** One look at a CNFDeployment: what there is of it is read, its next step decided, and that step taken and told. */
+import { againIn, type Outcome } from '#shared/kube/controller.ts';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import type { Reflector } from '#shared/kube/informer/reflector.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { cnfPodOf, type CnfPod } from '../../sources/cnf-pod.ts';
+import { fleetPodOf, newestSet, replicaFailure, type FleetPodObject } from './apps.ts';
+import { BROKEN_MS } from './broken.ts';
+import { carryOutActions, replacePod } from './calls.ts';
+import { isSettled, steer, type Memory, type RollOutFacts, type RollOutStep } from './decide.ts';
+import { askedTemplate, bakeSecondsOf, keyOf, templateHash } from './deployment.ts';
+import { isPodByPod, isToBeAdopted, markOf, mustWait, orderOf } from './deployment-due.ts';
+import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './distance-answers.ts';
+import { fleetOrders, samePlaces } from './distances.ts';
+import { durationMs } from './duration.ts';
+import {
+  createWeightEvents,
+  deploymentReverted,
+  eventsOf,
+  isRenewed,
+  podReplaced,
+} from './events.ts';
+import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
+import { cnfFactsOf, type CnfFacts } from './mirror/facts.ts';
+import type { MirrorView } from './mirror/objects.ts';
+import type { Mirror } from './mirror/writer.ts';
+import { look, writeDeployment } from './objects.ts';
+import type { FleetPod } from './pod.ts';
+import { isPromoted } from './promotion.ts';
+import { distancesIn, memoryOf } from './remembered.ts';
+import { canStay, healthStep, type Going, type HealthStep } from './replacement.ts';
+import type { ReportedRules } from './reported.ts';
+import { fleetStatus, type RollOutView } from './status.ts';
+import type { StatusWriter } from './status-writer.ts';
+import type { UnansweredWrites } from './unanswered.ts';
+
+export type RollOutDeps = {
+  client: KubeClient;
+  clock: Clock;
+  orders: Pick<FleetOrders, 'agentsHeard' | 'begin' | 'give'>;
+  /** Device -> addresses of a pod, by its uid. */
+  addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
+  /** When the agent of a pod last reported to this replica, wall-clock milliseconds. */
+  reportedAt: (podUid: string) => number | undefined;
+  record: (event: RecordedEvent) => void;
+  rollOuts: RollOutMetrics;
+};
+
+export type RollOutParts = {
+  /** Nodes that take no new pods. */
+  cordoned: Reflector<KubeObject>;
+  mirror: Mirror;
+  statuses: StatusWriter;
+  writes: UnansweredWrites;
+};
+
+export type StandingOf = (pod: CnfPod) => ReportedRules;
+
+/** Between looks while something is waited for: reports and rules mark, too. */
+const ROLLING_MS = 500;
+/** Until the controller of Deployments has come to what was written. */
+const WRITTEN_MS = 100;
+
+export const createRollOut = (deps: RollOutDeps, parts: RollOutParts) => {
+  const { client, clock, orders, record, rollOuts } = deps;
+  const { cordoned, mirror, statuses, writes } = parts;
+  const weights = createWeightEvents(record);
+
+  const roll = async (
+    cnf: CnfDeployment,
+    standing: StandingOf,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const found = await look(cnf, { client, cnfOf: mirror.cnfOf, signal });
+    const { present, sets, live, finished } = found;
+    writes.settle(cnf, found);
+    const template = askedTemplate(cnf, present);
+    const asked = templateHash(template);
+    const memory = memoryOf(cnf, asked);
+    const seen = live.map((pod) =>
+      factsOfPod(pod, standing, { ...parts, reportedAt: deps.reportedAt, now: clock.now() }),
+    );
+    const order = orderOf(cnf, { template, memory, sets, present, seen });
+    const isDue = order.isDue || order.waits;
+    const superseded = order.supersedes && mustWait(cnf, { memory, present, seen });
+    const isWritten = order.isDue && !superseded && !isToBeAdopted(cnf, present, { memory, seen });
+    if (isWritten) {
+      const onReverted = (): void => record(deploymentReverted(cnf));
+      const writing = { client, present, andThen: writes.andThen, onReverted, signal };
+      const deployment = await writeDeployment(cnf, order.spec, writing);
+      statuses.note(cnf, markOf(deployment, order));
+      return { againInMs: WRITTEN_MS };
+    }
+    const wanted = present && newestSet(present, sets);
+    if (!present || wanted === undefined) return { againInMs: WRITTEN_MS };
+    weights.tell(keyOf(cnf), live);
+    const facts = { ...factsOf(cnf, seen), failure: replicaFailure(present) };
+    const step = steer({ ...facts, now: clock.now(), wanted, superseded }, memory);
+    const isPlaced = samePlaces(step.distances, distancesIn(cnf));
+    if (isPlaced)
+      await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
+    const health = healthOfSet(cnf, seen, {
+      step,
+      isDue,
+      agents: orders.agentsHeard(clock.monotonic()),
+      now: clock.now(),
+    });
+    const renewal = renewalOf(cnf, health, {
+      isFailed: step.memory.failed !== undefined,
+      pods: seen,
+      nodesKnown: cordoned.hasSynced(),
+    });
+    const { failure } = facts;
+    const view = { pods: seen, step, asked, failure, held: health.held, renewal };
+    const sayInMs = await sayStep(cnf, { view, before: memory }, signal);
+    giveOrders(deps, cnf, { live, step, isSaid: sayInMs === undefined });
+    const isAtOnce = followsAtOnce(step, { isPlaced, before: memory });
+    const mirrored = { now: clock.now(), sets, pods: seen, finished, step, wanted };
+    const mirrorMs = await writeMirror(cnf, mirrored, { isAtOnce, signal });
+    await replace(deps, cnf, health.replace, { live, writes, signal });
+    const renewedMs = isRenewed(cnf, renewal) ? WRITTEN_MS : undefined;
+    const about = { isAtOnce, isDue, now: clock.now() };
+    return soonest(
+      renewedMs,
+      nextLookMs(step, about),
+      sayInMs,
+      mirrorMs,
+      limitMs(health, clock.now()),
+    );
+  };
+
+  /** Neither the label of a lost pod nor what comes after a call or a failure waits for it. */
+  const writeMirror = async (
+    cnf: CnfDeployment,
+    view: MirrorView,
+    { isAtOnce, signal }: { isAtOnce: boolean; signal: AbortSignal },
+  ): Promise<number | undefined> =>
+    isAtOnce || view.step.actions.length > 0 ? undefined : mirror.write(cnf, view, signal);
+
+  const sayStep = async (
+    cnf: CnfDeployment,
+    { view, before }: { view: Omit<RollOutView, 'now' | 'deployment'>; before: Memory },
+    signal: AbortSignal,
+  ): Promise<number | undefined> => {
+    const deployment = cnf.status?.deployment;
+    const status = fleetStatus(cnf, { ...view, now: clock.now(), deployment });
+    const tell = (): void => {
+      if (isGivenUp(view.step, before)) rollOuts.failed();
+      for (const event of eventsOf(cnf, view, before)) record({ object: cnf, ...event });
+    };
+    const sayInMs = await statuses.say(cnf, status, { tell, signal });
+    rollOuts.looked(keyOf(cnf), seenOf(cnf, status, view));
+    return sayInMs;
+  };
+
+  return { roll, forget: weights.forget };
+};
+
+const replace = async (
+  { client, record, rollOuts }: RollOutDeps,
+  cnf: CnfDeployment,
+  going: Going | undefined,
+  {
+    live,
+    writes,
+    signal,
+  }: { live: readonly FleetPodObject[]; signal: AbortSignal } & Pick<RollOutParts, 'writes'>,
+): Promise<void> => {
+  const pod = live.find(({ metadata }) => metadata.uid === going?.uid);
+  if (!going || !pod) return;
+  await writes.andThen(cnf, () => replacePod(pod, { client, signal }), {
+    tookEffect: (_, found) => !found.live.some(({ metadata }) => metadata.uid === going.uid),
+    follow: () => {
+      rollOuts.replaced();
+      record(podReplaced(cnf, going));
+    },
+  });
+};
+
+const factsOfPod = (
+  pod: FleetPodObject,
+  standing: StandingOf,
+  {
+    cordoned,
+    mirror,
+    now,
+    reportedAt,
+  }: Pick<RollOutParts, 'cordoned' | 'mirror'> & Pick<RollOutDeps, 'reportedAt'> & { now: number },
+): CnfFacts => {
+  const target = cnfPodOf(pod);
+  const { namespace: where, name, uid } = pod.metadata;
+  const leaving = cordoned.store.byName('', pod.spec.nodeName ?? '') !== undefined;
+  const around = { ...standing(target), notReady: target.notReady, leaving };
+  return cnfFactsOf(pod, fleetPodOf(pod, around), {
+    troubled: target.troubled,
+    reportedAt: reportedAt(uid),
+    before: mirror.cnfOf(where, name),
+    now,
+  });
+};
+
+const healthOfSet = (
+  { spec }: CnfDeployment,
+  seen: readonly CnfFacts[],
+  {
+    step,
+    isDue,
+    agents,
+    now,
+  }: { step: RollOutStep; isDue: boolean } & Pick<
+    Parameters<typeof healthStep>[0],
+    'agents' | 'now'
+  >,
+): HealthStep =>
+  healthStep({
+    now,
+    createMs: durationMs(spec.createTimeout),
+    healthMs: durationMs(spec.healthTimeout),
+    replicas: spec.replicas,
+    pods: seen.filter(({ set }) => set !== step.memory.failed?.set),
+    current: step.memory.current,
+    atRest: step.stage === 'Current' && !isDue && !spec.paused,
+    agents,
+  });
+
+/** After the status has them: whoever comes to lead tells the same. */
+const giveOrders = (
+  { addressesOf, orders }: Pick<RollOutDeps, 'addressesOf' | 'orders'>,
+  cnf: CnfDeployment,
+  { live, step, isSaid }: { live: readonly FleetPodObject[]; step: RollOutStep; isSaid: boolean },
+): void => {
+  const nextReportMs = isSettled(step) ? SLOWEST_MS : FASTEST_MS;
+  const uids = new Map(live.map(({ metadata }) => [metadata.name, metadata.uid]));
+  const given = fleetOrders(
+    live.map(({ metadata }) => metadata),
+    isSaid ? step.distances : distancesIn(cnf),
+    { nextReportMs, addressesOf: (pod) => addressesOf(uids.get(pod) ?? '') },
+  );
+  orders.give(keyOf(cnf), new Map([...given].map(([pod, order]) => [uids.get(pod) ?? '', order])));
+};
+
+const limitMs = ({ lookAt }: HealthStep, now: number): number | undefined =>
+  lookAt === undefined ? undefined : Math.max(0, lookAt - now);
+
+const factsOf = (
+  cnf: CnfDeployment,
+  pods: readonly FleetPod[],
+): Omit<RollOutFacts, 'failure' | 'now' | 'wanted' | 'superseded'> => ({
+  replicas: cnf.spec.replicas,
+  bakeMs: bakeSecondsOf(cnf.spec) * 1_000,
+  deadlineMs: durationMs(cnf.spec.progressDeadline),
+  paused: cnf.spec.paused,
+  promoted: isPromoted(cnf),
+  podByPod: isPodByPod(cnf),
+  handOverMs: durationMs(cnf.spec.handOverTimeout),
+  distances: distancesIn(cnf),
+  pods,
+});
+
+const isGivenUp = ({ memory }: RollOutStep, before: Memory): boolean =>
+  memory.failed !== undefined && before.failed === undefined;
+
+const followsAtOnce = (
+  step: RollOutStep,
+  { isPlaced, before }: { isPlaced: boolean; before: Memory },
+): boolean => !isPlaced || isGivenUp(step, before);
+
+/** Milliseconds; undefined: at rest. */
+const nextLookMs = (
+  step: RollOutStep,
+  { isAtOnce, isDue, now }: { isAtOnce: boolean; isDue: boolean; now: number },
+): number | undefined => {
+  if (isAtOnce) return 0;
+  // What comes after a call is decided by what it has left.
+  if (step.actions.length > 0) return WRITTEN_MS;
+  const isAtRest = step.stage === 'Current' && step.lookAt === undefined && !isDue;
+  return isAtRest ? undefined : waitOf(step, now);
+};
+
+/** One that failed is forgotten when the pod for whose sake it was can stay. `nodesKnown`: those that are cordoned are. */
+const renewalOf = (
+  { status }: CnfDeployment,
+  { renew }: HealthStep,
+  {
+    isFailed,
+    pods,
+    nodesKnown,
+  }: {
+    isFailed: boolean;
+    pods: readonly CnfFacts[];
+    nodesKnown: boolean;
+  },
+): CnfDeploymentStatus['renewal'] => {
+  if (renew) return { pod: renew.uid, reason: `pod ${renew.pod}: ${renew.why}` };
+  const known = status?.renewal;
+  const isOver = isFailed && known && nodesKnown && canStay(known.pod, pods);
+  return isOver ? undefined : known;
+};
+
+const soonest = (...waits: readonly (number | undefined)[]): Outcome =>
+  againIn(Math.min(...waits.map((ms) => ms ?? Infinity)));
+
+const waitOf = ({ lookAt = Infinity, stage }: RollOutStep, now: number): number =>
+  Math.max(0, Math.min(stage === 'Failed' ? BROKEN_MS : ROLLING_MS, lookAt - now));
+
+const seenOf = (
+  { metadata, spec }: CnfDeployment,
+  { stageTime = '' }: CnfDeploymentStatus,
+  { pods, step }: Pick<RollOutView, 'pods' | 'step'>,
+): SeenRollOut => ({
+  namespace: metadata.namespace,
+  purpose: spec.template.metadata.labels[PURPOSE_LABEL] ?? '',
+  stage: step.stage,
+  since: Date.parse(stageTime),
+  serves:
+    spec.replicas === 0 || pods.some(({ active, ready, unheard }) => active && ready && !unheard),
+});
