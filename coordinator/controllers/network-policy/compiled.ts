@@ -1,0 +1,70 @@
+/** Which CNFs enforce policies, and the policies as each of them has them: worked out once, and again after a change. What they select is followed. */
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
+import { compiledAt, type Compiled } from './desired.ts';
+import { gatewaysOf, type Gateway } from './enforcing-cnfs.ts';
+import { keyOf } from './objects.ts';
+import type { PolicyWorld } from './sources.ts';
+
+export type CompiledDeps = {
+  world: PolicyWorld;
+  /** Those that say that their CNF enforces policies; undefined while that is not known. */
+  asking: () => readonly AnnotatedPod[] | undefined;
+  record: (event: RecordedEvent) => void;
+};
+
+export const createCompiled = (
+  { asking: askingNow, record, world }: CompiledDeps,
+  { onPolicies, onTouched }: Pick<Parameters<PolicyWorld['join']>[0], 'onPolicies' | 'onTouched'>,
+) => {
+  /** Undefined: nobody knows, or what is known has changed. */
+  let gateways: ReadonlyMap<string, Gateway> | undefined;
+  let compiled: ReadonlyMap<string, ReadonlyMap<string, Compiled>> | undefined;
+
+  const gatewaysNow = (): ReadonlyMap<string, Gateway> | undefined => {
+    if (gateways) return gateways;
+    const asking = askingNow();
+    if (asking === undefined) return undefined;
+    const found = gatewaysOf(asking);
+    for (const { object, message } of found.invalid)
+      record({ object, type: 'Warning', reason: 'InvalidAnnotation', message, once: true });
+    gateways = new Map(found.gateways.map((one) => [keyOf(one), one]));
+    return gateways;
+  };
+
+  const compiledNow = (): ReadonlyMap<string, ReadonlyMap<string, Compiled>> => {
+    if (compiled) return compiled;
+    const policies = world.policies();
+    compiled = new Map(
+      [...(gatewaysNow() ?? [])].map(([key, one]) => [key, compiledAt(one, policies)] as const),
+    );
+    const all = [...compiled.values()].flatMap((of) => [...of.values()]);
+    reader.follow(new Map(all.flatMap((one) => ('groups' in one ? [...one.groups] : []))));
+    return compiled;
+  };
+
+  const reader = world.join({
+    isWanted: () => (gatewaysNow()?.size ?? 0) > 0,
+    onPolicies: () => {
+      compiled = undefined;
+      onPolicies();
+    },
+    onTouched,
+  });
+
+  return {
+    gateways: gatewaysNow,
+    at: (key: string): ReadonlyMap<string, Compiled> => compiledNow().get(key) ?? NOTHING_COMPILED,
+    /** Another term begins. */
+    askAgain: (): void => {
+      gateways = undefined;
+    },
+    /** A CNF may ask for policies from now on, or not any more. */
+    onPlaces: (): void => {
+      gateways = undefined;
+      compiled = undefined;
+    },
+  };
+};
+
+export const NOTHING_COMPILED: ReadonlyMap<string, Compiled> = new Map();
