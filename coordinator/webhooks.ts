@@ -94,15 +94,13 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   const cache = createCachedWorld({
     client,
     rules: (ties, most) => rules.tied(ties, most),
-    networkAnnotations: (name, purpose) => {
-      const serving = workloads
+    networkAnnotations: (name, purpose) => [
+      ...workloads
         .ofNamespace(name)
-        .filter((workload) => workload.purpose === purpose);
-      return [
-        ...serving.map(({ networks }) => networks),
-        ...pods.networkAnnotations(name, purpose),
-      ];
-    },
+        .filter((workload) => workload.purpose === purpose)
+        .map(({ networks }) => networks),
+      ...pods.networkAnnotations(name, purpose),
+    ],
     purposes: (name) => [
       ...workloads
         .ofNamespace(name)

@@ -44,17 +44,7 @@ type Request = {
 
 export const createCalls = (options: NeutronOptions) => {
   const { clock, count, send = sendCall } = options;
-  const counted: Send = async (call) => {
-    try {
-      const sent = await send(call);
-      count(call.method, String(sent.status));
-      return sent;
-    } catch (error) {
-      if (error instanceof NeutronError)
-        count(call.method, error.status === 0 ? error.type : String(error.status));
-      throw error;
-    }
-  };
+  const counted = counting(send, count);
   const tokens = createTokens({
     cloud: () => cloudOf(options.cloud),
     send: counted,
@@ -158,3 +148,17 @@ export const read = <T>(schema: z.ZodType<T>, { body }: Sent, what: string): T =
     type: 'Malformed',
   });
 };
+
+const counting =
+  (send: Send, count: NeutronOptions['count']): Send =>
+  async (call) => {
+    try {
+      const sent = await send(call);
+      count(call.method, String(sent.status));
+      return sent;
+    } catch (error) {
+      if (error instanceof NeutronError)
+        count(call.method, error.status === 0 ? error.type : String(error.status));
+      throw error;
+    }
+  };

@@ -6,15 +6,9 @@
 import { createController, type Controller, type ControllerDeps } from '#shared/kube/controller.ts';
 import { carryOut } from './steps.ts';
 import { bundleOf, type Material } from './material.ts';
-import {
-  isGoodToken,
-  tokenInUse,
-  tokenOfKey,
-  withNewToken,
-  type PathToken,
-} from './path-tokens.ts';
 import { nextStep, type CertificatePolicy } from './decide.ts';
 import type { SecretStore } from './secret-store.ts';
+import { createServed } from './served.ts';
 import { inspect, type Pair } from './x509.ts';
 
 export type CertificatesDeps = ControllerDeps & {
@@ -50,8 +44,6 @@ export type Certificates = {
 
 /** More in one go would mean that the plan does not settle. */
 const MAX_STEPS = 8;
-/** Replicas look at the Secret once in `pollMs`; in so many of them each has read it, though one look failed. */
-const LOOKS = 3;
 /** Between looks for the first certificate. */
 const AWAITED_AGAIN_MS = 200;
 /** An API server that has just been given our rights may refuse at first; a coordinator that is ready is one that it can call. */
@@ -64,26 +56,9 @@ const SECRET = 'certificates';
 
 export const createCertificates = (deps: CertificatesDeps): Certificates => {
   const { store, policy, leadership, clock, log } = deps;
-  const servingListeners: ((pair: Pair) => void)[] = [];
-  const bundleListeners: ((bundle: string) => void)[] = [];
-  let current: Material | undefined;
-  let tokens: readonly PathToken[] = [];
+  const served = createServed(deps);
   let isUnpublished = false;
   let looksForNothing = 0;
-  const spreadMs = LOOKS * deps.pollMs;
-
-  const adopt = (material: Material, provided: boolean): void => {
-    const before = current;
-    current = material;
-    tokens = provided
-      ? withNewToken(tokens, clock.now(), tokenOfKey(material.serving.key))
-      : material.tokens;
-    if (before?.serving.cert !== material.serving.cert)
-      for (const listener of servingListeners) listener(material.serving);
-    if (before === undefined || bundleOf(before) !== bundleOf(material))
-      for (const listener of bundleListeners) listener(bundleOf(material));
-  };
-
   const untilNextLook = (): number =>
     looksForNothing > 0 && looksForNothing <= APPLY_LOOKS
       ? Math.min(PUBLISH_AGAIN_MS, deps.pollMs)
@@ -97,10 +72,11 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
       throw new Error(
         'the certificate Secret contains a tls.crt that no CA in its ca.crt has signed',
       );
-    if (material !== undefined) adopt(material, provided);
+    if (material !== undefined) served.adopt(material, provided);
     if (leadership.term() === undefined) return deps.pollMs;
     // Serving must not wait for it without limit, but no CA may be used before it was published.
-    const outcome = material && (await published(material, signal));
+    const toPublish = material && { material, token: served.tokenInUse() };
+    const outcome = toPublish && (await published(deps, toPublish, signal));
     isUnpublished = outcome === 'failed';
     looksForNothing = outcome === 'absent' ? looksForNothing + 1 : 0;
     if (outcome === 'failed') return Math.min(PUBLISH_AGAIN_MS, deps.pollMs);
@@ -117,35 +93,12 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     return 0;
   };
 
-  const published = async (
-    material: Material,
-    signal: AbortSignal,
-  ): Promise<'done' | 'absent' | 'failed'> => {
-    try {
-      const token = tokenInUse(tokens, clock.now(), spreadMs);
-      // Without one the next step of the plan makes it.
-      const isDone =
-        token === undefined || (await deps.publish({ bundle: bundleOf(material), token }, signal));
-      return isDone ? 'done' : 'absent';
-    } catch (err) {
-      signal.throwIfAborted();
-      log.error({ err }, 'failed to publish the CA and the paths of the webhooks');
-      return 'failed';
-    }
-  };
-
   const settle = async (signal: AbortSignal): Promise<number> => {
     for (let step = 0; step < MAX_STEPS; step += 1) {
       const waitMs = await advance(signal);
       if (waitMs > 0) return waitMs;
     }
     throw new Error(`the certificates are still incomplete after ${MAX_STEPS} steps`);
-  };
-
-  const isKnown = (): boolean => current !== undefined;
-  const known = (): Material => {
-    if (current === undefined) throw new Error('no certificate has been prepared');
-    return current;
   };
 
   const controller: Controller = createController({
@@ -171,20 +124,41 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
   return {
     prepare: async (signal) => {
       await settle(signal);
-      const isPublished = (): boolean => isKnown() && !isUnpublished;
-      for (let tries = 0; !isPublished() && !(isKnown() && tries >= PUBLISH_TRIES); tries += 1) {
+      const isPublished = (): boolean => served.isKnown() && !isUnpublished;
+      for (
+        let tries = 0;
+        !isPublished() && !(served.isKnown() && tries >= PUBLISH_TRIES);
+        tries += 1
+      ) {
         await clock.sleep(AWAITED_AGAIN_MS, signal);
         await settle(signal);
       }
     },
-    serving: () => known().serving,
-    bundle: () => bundleOf(known()),
-    onServing: (listener) => servingListeners.push(listener),
-    onBundle: (listener) => bundleListeners.push(listener),
-    isGoodToken: (token) => isGoodToken(tokens, token, clock.now(), spreadMs),
-    expiresAt: () => inspect(known().serving.cert).expiresAt,
+    serving: () => served.known().serving,
+    bundle: () => bundleOf(served.known()),
+    onServing: served.onServing,
+    onBundle: served.onBundle,
+    isGoodToken: served.isGoodToken,
+    expiresAt: () => inspect(served.known().serving.cert).expiresAt,
     run: async (signal) => {
       await Promise.all([controller.run(signal), follow(signal)]);
     },
   };
+};
+
+const published = async (
+  { log, publish }: Pick<CertificatesDeps, 'log' | 'publish'>,
+  { material, token }: { material: Material; token: string | undefined },
+  signal: AbortSignal,
+): Promise<'done' | 'absent' | 'failed'> => {
+  try {
+    // Without one the next step of the plan makes it.
+    const isDone =
+      token === undefined || (await publish({ bundle: bundleOf(material), token }, signal));
+    return isDone ? 'done' : 'absent';
+  } catch (err) {
+    signal.throwIfAborted();
+    log.error({ err }, 'failed to publish the CA and the paths of the webhooks');
+    return 'failed';
+  }
 };

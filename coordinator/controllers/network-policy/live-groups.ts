@@ -5,15 +5,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Labels } from '#shared/kube/selector.ts';
 import {
-  addressesOf,
-  hasOwnAddresses,
-  holdersAmong,
   isSelected,
   membersFrom,
   sortedMembers,
   type Group,
   type PolicyPod,
 } from '#shared/policy/groups.ts';
+import { createClaims } from './claims.ts';
 
 /** Ids of groups. */
 export type Touched = ReadonlySet<string>;
@@ -47,7 +45,7 @@ export const createLiveGroups = (): LiveGroups => {
   const labels = new Map<string, Labels>();
   const byNamespace = new Map<string, Map<string, PolicyPod>>();
   const pods = new Map<string, PolicyPod>();
-  const claimants = new Map<string, Map<string, PolicyPod>>();
+  const claims = createClaims();
   const groupsOfPod = new Map<string, Set<string>>();
   const followed = new Map<string, Followed>();
   /** Groups of one namespace, by its name; the others can select pods of any. */
@@ -55,8 +53,6 @@ export const createLiveGroups = (): LiveGroups => {
   const anywhere = new Set<string>();
 
   const labelsOf = (namespace: string): Labels => labels.get(namespace) ?? {};
-  const holdersOf = (claim: string): readonly PolicyPod[] =>
-    holdersAmong([...(claimants.get(claim)?.values() ?? [])]);
   const idsIn = (namespace: string): Set<string> => inNamespace.getOrInsert(namespace, new Set());
   const homeOf = ({ namespaces }: Group): Set<string> =>
     'name' in namespaces ? idsIn(namespaces.name) : anywhere;
@@ -84,16 +80,6 @@ export const createLiveGroups = (): LiveGroups => {
     return !isSame;
   };
 
-  /** The groups of the other pods that have this address: who it belongs to may change. */
-  const claim = (of: string, uid: string, pod: PolicyPod | undefined): string[] => {
-    const holders = claimants.getOrInsert(of, new Map());
-    const others = [...holders.keys()].filter((other) => other !== uid);
-    if (pod) holders.set(uid, pod);
-    else holders.delete(uid);
-    if (holders.size === 0) claimants.delete(of);
-    return others.flatMap((other) => [...(groupsOfPod.get(other) ?? [])]);
-  };
-
   const remember = (uid: string, pod: PolicyPod | undefined, old: PolicyPod | undefined): void => {
     if (old) byNamespace.get(old.namespace)?.delete(uid);
     if (pod) {
@@ -104,10 +90,8 @@ export const createLiveGroups = (): LiveGroups => {
 
   const put = (uid: string, pod: PolicyPod | undefined): Touched => {
     const old = pods.get(uid);
-    const touched = new Set([
-      ...claimsOf(old).flatMap((of) => claim(of, uid, undefined)),
-      ...claimsOf(pod).flatMap((of) => claim(of, uid, pod)),
-    ]);
+    const others = claims.put(uid, pod, old);
+    const touched = new Set(others.flatMap((other) => [...(groupsOfPod.get(other) ?? [])]));
     for (const id of touched) forget(id);
     remember(uid, pod, old);
     const namespace = (pod ?? old)?.namespace ?? '';
@@ -134,14 +118,7 @@ export const createLiveGroups = (): LiveGroups => {
     }
   };
 
-  const members = (id: string): readonly string[] => {
-    const one = followed.get(id);
-    if (one === undefined) return [];
-    one.members ??= sortedMembers(
-      [...one.pods.values()].flatMap((pod) => membersFrom(one.group, pod, holdersOf)),
-    );
-    return one.members;
-  };
+  const members = (id: string): readonly string[] => membersIn(followed.get(id), claims.holdersOf);
 
   return {
     follow,
@@ -155,11 +132,8 @@ export const createLiveGroups = (): LiveGroups => {
     },
     members,
     selected: (id) => [...(followed.get(id)?.pods.values() ?? [])],
-    ownerOf: (claim) => {
-      const [owner, ...others] = holdersOf(claim);
-      return others.length === 0 ? owner : undefined;
-    },
-    holdersOf,
+    ownerOf: claims.ownerOf,
+    holdersOf: claims.holdersOf,
     size: () => ({
       groups: followed.size,
       members: [...followed.keys()].reduce((sum, id) => sum + members(id).length, 0),
@@ -171,5 +145,13 @@ export const createLiveGroups = (): LiveGroups => {
 const isSameButLabels = (one: PolicyPod, other: PolicyPod): boolean =>
   one === other || isDeepStrictEqual({ ...one, labels: {} }, { ...other, labels: {} });
 
-const claimsOf = (pod: PolicyPod | undefined): string[] =>
-  pod && hasOwnAddresses(pod) ? addressesOf(pod).map(({ claim }) => claim) : [];
+const membersIn = (
+  one: Followed | undefined,
+  holdersOf: LiveGroups['holdersOf'],
+): readonly string[] => {
+  if (one === undefined) return [];
+  one.members ??= sortedMembers(
+    [...one.pods.values()].flatMap((pod) => membersFrom(one.group, pod, holdersOf)),
+  );
+  return one.members;
+};
