@@ -20,11 +20,11 @@ import {
 } from '#shared/http/server.ts';
 import { hostIn } from '#shared/http/loopback.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
-import { createLogger } from '#shared/runtime/log.ts';
+import { createLogger, type Logger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/metrics/registry.ts';
 import type { Registry } from '#shared/metrics/prometheus.ts';
 import { tiesOf } from './admission/ties.ts';
-import { createCoordinator } from './coordinator.ts';
+import { createCoordinator, type Coordinator } from './coordinator.ts';
 import { createRollOutMetrics } from './controllers/fleet/metrics.ts';
 import { createPolicyMetrics } from './controllers/network-policy/metrics.ts';
 import type { Dashboard, DashboardOptions } from './dashboard/dashboard.ts';
@@ -43,7 +43,7 @@ import { createNeutron } from './neutron/neutron.ts';
 import { createNudge } from './controllers/refused-pods/controller.ts';
 import { createApiServerSeen } from './reports/api-server.ts';
 import { Awaited } from './controllers/rules/missing-reports.ts';
-import { createTls } from './tls.ts';
+import { createTls, type Tls } from './tls.ts';
 import { ADMISSION_PATH } from './controllers/certificates/webhook-configurations.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 import { startTracing } from './tracing/tracing.ts';
@@ -61,35 +61,8 @@ const GRACE_MS = 15_000;
 const main = async (signal: AbortSignal): Promise<void> => {
   const env = readEnv(coordinatorEnvSchema, process.env);
   const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
-  const config = await loadKubeConfig(configSourceOf(env));
-  const registry = createMetricsRegistry();
-  const apiServer = createApiServerSeen(systemClock);
-  const counted = createClientCounter(registry, apiServer.answered);
-  const client = counted(createKubeClient({ config, userAgent: 'sdewan-coordinator' }));
-  const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
-  const awaited = new Awaited({ silentAfterMs: env.SDEWAN_SILENT_AFTER_MS });
-  const election = createElection({
-    lease: createLease({
-      client,
-      key: { namespace: ownNamespace, name: env.SDEWAN_LEASE },
-      identity: env.POD_NAME ?? randomUUID(),
-      durationMs: LEASE_MS,
-      handover: awaited,
-      clock: systemClock,
-    }),
-    clock: systemClock,
-    log,
-  });
-  const metrics = createMetrics(registry);
-  const common = {
-    client: leadersClient(client, election),
-    leadership: election,
-    namespace: env.SDEWAN_WATCH_NAMESPACE,
-    registry,
-    metrics,
-    clock: systemClock,
-    log,
-  };
+  const { apiServer, awaited, client, common, ownNamespace, server } = await connect(env, log);
+  const { leadership: election, registry } = common;
   const instance = env.POD_NAME ?? 'sdewan-coordinator';
   const tracing = await startTracing(env.OTEL_EXPORTER_OTLP_ENDPOINT, { instance, log });
   const coordinator = createCoordinator({
@@ -149,24 +122,96 @@ const main = async (signal: AbortSignal): Promise<void> => {
     record: coordinator.record,
   });
 
-  const nudge = createNudge({
-    ...common,
-    isReady: () => coordinator.notReady().length === 0,
+  const { sources, notReady } = coordinator;
+  const nudge = createNudge({ ...common, isReady: () => notReady().length === 0 });
+  const silentAfterMs = env.SDEWAN_SILENT_AFTER_MS;
+  const dashboard = await serveDashboard(
+    { ...common, sources, notReady, silentAfterMs },
+    { url: env.SDEWAN_DASHBOARD_URL, tls: tls.source },
+  );
+
+  const { health, intake } = await serve(env, { coordinator, webhooks, tls, registry, log });
+  log.info(
+    {
+      reportPort: intake.port,
+      httpPort: health.port,
+      ...(dashboard && { dashboardPort: dashboard.port }),
+      server,
+    },
+    'coordinator started',
+  );
+
+  await Promise.all([
+    coordinator.run(signal),
+    webhooks.run(signal),
+    generators.run(signal),
+    nudge.run(signal),
+    dashboard?.run(signal),
+    tls.run(signal),
+    electing,
+  ]);
+  await systemClock.sleep(env.SDEWAN_DRAIN_MS);
+  await Promise.all([intake.close(), health.close(), dashboard?.close()]);
+  await Promise.all([client.close(), tracing.close()]);
+  log.info('coordinator stopped');
+};
+
+/** To the API server; `common`: what all parts have of it. */
+const connect = async (env: CoordinatorEnv, log: Logger) => {
+  const config = await loadKubeConfig(configSourceOf(env));
+  const registry = createMetricsRegistry();
+  const apiServer = createApiServerSeen(systemClock);
+  const counted = createClientCounter(registry, apiServer.answered);
+  const client = counted(createKubeClient({ config, userAgent: 'sdewan-coordinator' }));
+  const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
+  const awaited = new Awaited({ silentAfterMs: env.SDEWAN_SILENT_AFTER_MS });
+  const election = createElection({
+    lease: createLease({
+      client,
+      key: { namespace: ownNamespace, name: env.SDEWAN_LEASE },
+      identity: env.POD_NAME ?? randomUUID(),
+      durationMs: LEASE_MS,
+      handover: awaited,
+      clock: systemClock,
+    }),
+    clock: systemClock,
+    log,
   });
+  const metrics = createMetrics(registry);
+  const common = {
+    client: leadersClient(client, election),
+    leadership: election,
+    namespace: env.SDEWAN_WATCH_NAMESPACE,
+    registry,
+    metrics,
+    clock: systemClock,
+    log,
+  };
+  return { apiServer, awaited, client, common, ownNamespace, server: config.server };
+};
 
-  const dashboard =
-    env.SDEWAN_DASHBOARD_URL === undefined
-      ? undefined
-      : await serveDashboard(
-          {
-            ...common,
-            sources: coordinator.sources,
-            notReady: coordinator.notReady,
-            silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
-          },
-          { url: new URL(env.SDEWAN_DASHBOARD_URL), tls: tls.source },
-        );
+/** Off unless a cloud is named. */
+const neutronOf = (env: CoordinatorEnv, registry: Registry): GeneratorsOptions['neutron'] => {
+  const cloud = cloudFileOf(env);
+  if (cloud === undefined) return undefined;
+  const { called, exposeFailing } = createNeutronMetrics(registry);
+  const neutron = createNeutron({ cloud, clock: systemClock, count: called });
+  return { neutron, resyncMs: env.SDEWAN_NEUTRON_RESYNC_MS, exposeFailing };
+};
 
+type Served = {
+  coordinator: Coordinator;
+  webhooks: Webhooks;
+  tls: Tls;
+  registry: Registry;
+  log: Logger;
+};
+
+/** Probes and metrics on one port; on the other reports, and webhooks. */
+const serve = async (
+  env: CoordinatorEnv,
+  { coordinator, webhooks, tls, registry, log }: Served,
+): Promise<{ health: RunningServer; intake: RunningServer }> => {
   const health = await serveApp({
     fetch: createHealth({ notReady: coordinator.notReady, registry }).fetch,
     hostname: env.SDEWAN_HTTP_HOST,
@@ -188,47 +233,18 @@ const main = async (signal: AbortSignal): Promise<void> => {
     clientCaFile,
     log,
   });
-  log.info(
-    {
-      reportPort: intake.port,
-      httpPort: health.port,
-      ...(dashboard && { dashboardPort: dashboard.port }),
-      server: config.server,
-    },
-    'coordinator started',
-  );
-
-  await Promise.all([
-    coordinator.run(signal),
-    webhooks.run(signal),
-    generators.run(signal),
-    nudge.run(signal),
-    dashboard?.run(signal),
-    tls.run(signal),
-    electing,
-  ]);
-  await systemClock.sleep(env.SDEWAN_DRAIN_MS);
-  await Promise.all([intake.close(), health.close(), dashboard?.close()]);
-  await Promise.all([client.close(), tracing.close()]);
-  log.info('coordinator stopped');
-};
-
-/** Off unless a cloud is named. */
-const neutronOf = (env: CoordinatorEnv, registry: Registry): GeneratorsOptions['neutron'] => {
-  const cloud = cloudFileOf(env);
-  if (cloud === undefined) return undefined;
-  const { called, exposeFailing } = createNeutronMetrics(registry);
-  const neutron = createNeutron({ cloud, clock: systemClock, count: called });
-  return { neutron, resyncMs: env.SDEWAN_NEUTRON_RESYNC_MS, exposeFailing };
+  return { health, intake };
 };
 
 const DEFAULT_PORTS = { http: 80, https: 443 };
 
-/** Loaded only where it is wanted. */
+/** Loaded only where it is wanted, which an address says. */
 const serveDashboard = async (
   options: Omit<DashboardOptions, 'isSecure'>,
-  { url, tls }: { url: URL; tls: ServeOptions['tls'] },
-): Promise<Dashboard & RunningServer> => {
+  { url: address, tls }: { url: string | undefined; tls: ServeOptions['tls'] },
+): Promise<(Dashboard & RunningServer) | undefined> => {
+  if (address === undefined) return undefined;
+  const url = new URL(address);
   const { createDashboard } = await import('./dashboard/dashboard.ts');
   const isSecure = url.protocol === 'https:';
   const dashboard = createDashboard({ ...options, isSecure });
