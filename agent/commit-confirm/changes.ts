@@ -21,6 +21,9 @@ export type Change = {
   needs: readonly string[];
 };
 
+/** `confirmedAt`: undefined until it is written. */
+export type Watched = Change & { confirmedAt: number | undefined };
+
 /** `lastGood`: what is in force. */
 export const changesIn = (
   verdicts: readonly Verdict[],

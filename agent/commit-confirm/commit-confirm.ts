@@ -9,33 +9,23 @@ import type { LastGood } from '#shared/compile/types.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { createBackoff } from '#shared/runtime/backoff.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
-import type { Logger } from '#shared/runtime/log.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { Driver } from '../openwrt/driver.ts';
-import { inOrder, type Change } from './changes.ts';
+import type { Change, Watched } from './changes.ts';
+import { createLooks, FIRST_GAP_MS, namesOf, type LooksDeps } from './looks.ts';
 import { deltasBack, withBefore, type SectionsBefore } from './way-back.ts';
 import type { Blamed, RecordFile } from './record.ts';
-import { begin, isTrial, next, undoneIn, type Search } from './blame.ts';
+import { searchIn } from './search.ts';
 import { statusBlames, type StatusEntry } from './status-entry.ts';
-import type { Target, Targets } from './reachability.ts';
+import type { Target } from './reachability.ts';
 import { viewOf, type View } from './view.ts';
 
-export type CommitConfirmDeps = {
+export type CommitConfirmDeps = LooksDeps & {
   file: RecordFile;
-  targets: Targets;
-  /** Losing one of them undoes changes. */
-  decisive: readonly Target[];
-  /** Whether others have not reached a decisive target either within the last look, so that it need not be a rule of this pod. */
-  isOutage: (signal: AbortSignal) => Promise<boolean>;
-  /** From the end of the reload, in milliseconds. */
-  deadlineMs: number;
   purpose: string;
   driver: Pick<Driver, 'read' | 'apply'>;
   /** A pass is to bring OpenWRT to what `view` says now. */
   onChange: () => void;
-  clock: Clock;
-  log: Logger;
 };
 
 /** What a pass is about to write. */
@@ -64,19 +54,10 @@ export type CommitConfirm = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** Between looks at the targets: soon after a change, and less often later. */
-const FIRST_GAP_MS = 1_000;
+/** Between looks at the targets, long after a change. */
 const LAST_GAP_MS = 10_000;
-/** Of a trial, whatever was lost so soon. A loss is known when a look of this length ends, and was there when it began: so much is spare in each trial. */
-const LEAST_TRIAL_MS = 5_000;
 /** Until changes that nobody is to blame for are made again. */
 const AGAIN = { baseMs: 20_000, maxMs: 300_000 };
-
-type Look = { lost: readonly Target[]; isOutage: boolean };
-type Reached = 'yes' | 'no' | 'outage';
-type Searched = 'judged' | 'outage';
-
-type Watched = Change & { confirmedAt: number | undefined };
 
 export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
   const { file, targets, deadlineMs, driver, clock, log } = deps;
@@ -99,6 +80,7 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
   let brought: { version: number; resolve: () => void } | undefined;
   let bell = Promise.withResolvers<void>();
   const again = createBackoff(AGAIN);
+  const looks = createLooks(deps);
 
   const wake = (): void => {
     bell.resolve();
@@ -159,50 +141,6 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
     await orAborted(promise, signal);
   };
 
-  const look = async (at: readonly Target[], signal: AbortSignal): Promise<Look> => {
-    const lost = await targets.lost(at, signal);
-    if (!lost.some((one) => deps.decisive.includes(one))) return { lost, isOutage: false };
-    return { lost, isOutage: await deps.isOutage(signal) };
-  };
-
-  /** Of those that are lost to this pod: in an outage looks until it is over. */
-  const lostHere = async (
-    at: readonly Target[],
-    signal: AbortSignal,
-  ): Promise<readonly Target[]> => {
-    for (let told = false; ; told = true) {
-      const { lost, isOutage } = await look(at, signal);
-      if (!isOutage) return lost;
-      if (!told)
-        log.warn(
-          { targets: namesOf(lost) },
-          'not reached by the coordinators either: nothing is undone',
-        );
-    }
-  };
-
-  const comesBack = async (lost: readonly Target[], signal: AbortSignal): Promise<Reached> => {
-    const until = clock.monotonic() + deadlineMs;
-    for (;;) {
-      const seen = reachedBy(await look(lost, signal));
-      if (seen !== 'no' || clock.monotonic() >= until) return seen;
-    }
-  };
-
-  const stays = async (
-    lost: readonly Target[],
-    ms: number,
-    signal: AbortSignal,
-  ): Promise<Reached> => {
-    const until = clock.monotonic() + ms;
-    for (;;) {
-      const begun = clock.monotonic();
-      const seen = reachedBy(await look(lost, signal));
-      if (seen !== 'yes' || begun >= until) return seen;
-      await clock.sleep(FIRST_GAP_MS, signal);
-    }
-  };
-
   const blame = (change: Change, lost: readonly Target[]): void => {
     const { uid, revision, isRemoval, rule } = change;
     const message = wordsFor(change, lost);
@@ -211,53 +149,17 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
     log.error({ rule, targets: namesOf(lost) }, 'a rule cuts the agent off: it is left out');
   };
 
-  const search = async (lost: readonly Target[], signal: AbortSignal): Promise<Searched> => {
-    const inTurn = inOrder([...changes.values()]);
-    const madeAt = Math.max(...[...changes.values()].map(({ confirmedAt = 0 }) => confirmedAt));
-    const tookMs = Math.max(0, Math.min(clock.monotonic() - (madeAt - deadlineMs), deadlineMs));
-    log.error(
-      { targets: namesOf(lost), changes: inTurn.length },
-      'not reached since the last changes: undoing them',
-    );
-    let state: Search = begin(inTurn.map(({ uid }) => uid));
-    for (;;) {
-      await bring(undoneIn(state), signal);
-      const reached = isTrial(state)
-        ? await stays(lost, Math.max(tookMs, LEAST_TRIAL_MS), signal)
-        : await comesBack(lost, signal);
-      if (reached === 'outage') {
-        log.warn(
-          { targets: namesOf(lost) },
-          'not reached by the coordinators either: the changes are made again',
-        );
-        return 'outage';
-      }
-      const after = next(state, reached === 'yes');
-      if (after === 'nobody' && undoneIn(state).length === 0) {
-        log.warn({ targets: namesOf(lost) }, 'reached with the same changes: they stay');
-        return 'judged';
-      }
-      if (after === 'nobody') {
-        const retryInMs = again.next();
-        log.warn(
-          { targets: namesOf(lost), retryInMs: Math.round(retryInMs) },
-          'no rule is to blame for what was lost: the changes are made again',
-        );
-        await clock.sleep(retryInMs, signal);
-        return 'judged';
-      }
-      if ('guilty' in after) {
-        const guilty = changes.get(after.guilty);
-        if (guilty !== undefined) blame(guilty, lost);
-        return 'judged';
-      }
-      state = after;
-    }
-  };
-
   const searchAndGoOn = async (lost: readonly Target[], signal: AbortSignal): Promise<void> => {
     // In an outage nothing answers: what has answered before the changes is looked at when it is over.
-    if ((await search(lost, signal)) === 'judged') watched = await targets.answering(signal);
+    const found = await searchIn(
+      [...changes.values()],
+      lost,
+      { ...deps, looks, bring, again },
+      signal,
+    );
+    const guilty = typeof found === 'object' ? changes.get(found.guilty) : undefined;
+    if (guilty !== undefined) blame(guilty, lost);
+    if (found !== 'outage') watched = await targets.answering(signal);
     const confirmedAt = clock.monotonic() + deadlineMs;
     for (const [uid, change] of changes) changes.set(uid, { ...change, confirmedAt });
     await saveOrSay();
@@ -272,7 +174,7 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
     while (changes.size > 0) {
       const changed = bell.promise;
       const lookedAt = clock.monotonic();
-      const lost = await lostHere(watched, signal);
+      const lost = await looks.lostHere(watched, signal);
       while (pass.isWriting) await woken(signal);
       const decisive = lost.filter((one) => deps.decisive.includes(one));
       if (decisive.length > 0) return searchAndGoOn(decisive, signal);
@@ -344,7 +246,7 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
 
     rescue: async (signal) => {
       if (!isOrphaned) return;
-      const { lost, isOutage } = await look(deps.decisive, signal);
+      const { lost, isOutage } = await looks.once(deps.decisive, signal);
       if (lost.length > 0 && !isOutage) {
         log.error(
           { targets: namesOf(lost) },
@@ -392,14 +294,7 @@ export const withoutCommitConfirm: CommitConfirm = {
   run: async () => {},
 };
 
-const reachedBy = ({ lost, isOutage }: Look): Reached => {
-  if (isOutage) return 'outage';
-  return lost.length === 0 ? 'yes' : 'no';
-};
-
 const unconfirmed = (change: Change): Watched => ({ ...change, confirmedAt: undefined });
-
-const namesOf = (targets: readonly Target[]): string[] => targets.map(({ name }) => name);
 
 const wordsFor = ({ isRemoval }: Change, lost: readonly Target[]): string =>
   `the agent loses ${namesOf(lost).join(' and ')} ${isRemoval ? 'without' : 'with'} the rule: new connections failed when it alone was ${
