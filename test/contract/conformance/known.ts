@@ -11,6 +11,12 @@ const WITHOUT_IPSEC =
 
 export const KNOWN: Readonly<Partial<Record<Path, Readonly<Record<string, Known>>>>> = {
   'ubus-staged': {
+    IpsecSite: {
+      because: 'a login without the program on OpenWRT cannot end tunnels, and the rule says so',
+      problems: [
+        'deleted: IpsecSite k-site: Removed tunnels of before may still be up, which the agent cannot end on this OpenWRT: k_site, k_site/k_s',
+      ],
+    },
     IpsecHost: {
       because: 'a login that may not write files cannot bring certificates, and the rule says so',
       problems: ['created', 'changed'].flatMap((operation) => [
