@@ -27,13 +27,20 @@ const withPod = (world: World, which: number, act: (pod: Pod) => void): void => 
   const pod = pick([...world.pods.values()], which);
   if (pod) act(pod);
 };
+type Coordinator = NonNullable<ReturnType<World['coordinators']['get']>>;
+
 const withCoordinator = (
   world: World,
   which: number,
-  act: (coordinator: NonNullable<ReturnType<World['coordinators']['get']>>) => void,
+  act: (coordinator: Coordinator) => void,
 ): void => {
   const coordinator = pick([...world.coordinators.values()], which);
   if (coordinator) act(coordinator);
+};
+/** Another of its name can have begun since, which goes on. */
+const kill = (world: World, { name, process }: Coordinator): void => {
+  process.kill();
+  if (world.coordinators.get(name)?.process === process) world.coordinators.delete(name);
 };
 /** The longest are a minute. */
 const duration = (how: number): number => [500, 2_000, 7_000, 15_000, 60_000][how % 5]!;
@@ -105,19 +112,15 @@ export const STEPS = {
   'an administrator removes': (world: World, which: number, how: number) =>
     withPod(world, which, ({ device }) => device.removeOne(how)),
   'kill a coordinator': (world: World, which: number, how: number) =>
-    withCoordinator(world, which, ({ name, process }) => {
-      process.kill();
-      world.coordinators.delete(name);
-      world.time.after(500 + (how % 10) * 2_000, () => world.addCoordinator(name));
+    withCoordinator(world, which, (coordinator) => {
+      kill(world, coordinator);
+      world.time.after(500 + (how % 10) * 2_000, () => world.addCoordinator(coordinator.name));
     }),
   'stop a coordinator': (world: World, which: number, how: number) =>
-    withCoordinator(world, which, ({ name, process }) => {
-      process.stopping.abort();
-      world.time.after(300, () => {
-        process.kill();
-        world.coordinators.delete(name);
-      });
-      world.time.after(1_000 + (how % 10) * 1_000, () => world.addCoordinator(name));
+    withCoordinator(world, which, (coordinator) => {
+      coordinator.process.stopping.abort();
+      world.time.after(300, () => kill(world, coordinator));
+      world.time.after(1_000 + (how % 10) * 1_000, () => world.addCoordinator(coordinator.name));
     }),
   'freeze a coordinator': (world: World, which: number, how: number) =>
     withCoordinator(world, which, ({ process }) => {
