@@ -1,7 +1,9 @@
 /**
  * Watches Services and CNF pods; owns the FirewallDNATs that are made for Services, one per port and address family of each that asks to be exposed; writes them,
- * and Events on Services. What all Services ask for is looked at together: a port can be given to one of them only.
+ * and Events on Services. What all Services ask for is looked at together: a port can be given to one of them only. Each rule is then written by itself, by
+ * namespaces of Services in turns: thousands of one tenant hold up none of another, and a removal waits for no creation.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Outcome } from '#shared/kube/controller.ts';
 import {
   identityOf,
@@ -40,12 +42,12 @@ type KeptService = KubeObject & { service: Service };
 /** After a refusal by the API server: a quota may have been raised, a policy changed. */
 const REFUSED_RETRY_MS = 60_000;
 
-/** The only key. */
+/** The key of the look at all Services. Every other key is that of a rule, so that none waits for what others ask for. */
 const ALL = '';
 
 /** `onCnfs`: CNFs came or went. */
 export const createServices = (deps: ServicesDeps): Generator & { onCnfs: () => void } => {
-  const { client, clock, log, record } = deps;
+  const { client, clock, leadership, log, record, rules } = deps;
   const mark = (): void => generator.mark(ALL);
   const services = new Reflector({
     client,
@@ -58,6 +60,10 @@ export const createServices = (deps: ServicesDeps): Generator & { onCnfs: () => 
   });
   /** By uid of the Service. */
   let told: ReadonlyMap<string, string> = new Map();
+  /** What all Services asked for at the last look, and in which term that was: another replica may have led since. */
+  let known: { claims: Claims; term: number | undefined } = { claims: NO_CLAIMS, term: undefined };
+  /** What no Service asks for since then. */
+  let gone: Claims['wanted'] = new Map();
 
   /** Each problem once, not with every look. */
   const tellNotes = (all: readonly KeptService[], { notes }: Claims): void => {
@@ -70,21 +76,44 @@ export const createServices = (deps: ServicesDeps): Generator & { onCnfs: () => 
     }
   };
 
+  /** Removals first: a port of a Service that is gone is open until then. */
+  const lookAtAll = (): void => {
+    const term = leadership.term();
+    const staying = services.store.list().filter(isStaying);
+    const asking = staying.map(({ service }) => service);
+    const claims = claimsOf(asking, deps.options, memoized(deps.cnfs));
+    tellNotes(staying, claims);
+    const before = known.term === term ? known.claims : NO_CLAIMS;
+    known = { claims, term };
+    gone = new Map([...before.wanted].filter(([key]) => !claims.wanted.has(key)));
+    const there = [...rules.uids()].flatMap((uid) => rules.get(uid)?.object ?? []);
+    for (const rule of there)
+      if (isServiceRule(rule) && isUnwanted(rule, claims)) generator.mark(keyOf(rule.metadata), 0);
+    for (const [key, wanted] of claims.wanted)
+      if (!isSame(wanted, before.wanted.get(key))) generator.mark(key, 0);
+  };
+
   const generator = createGenerator(deps, {
     name: 'services',
     sources: [services],
-    sourcesOf: (rule) => (isServiceRule(rule) ? [ALL] : []),
+    sourcesOf: (rule) => (isServiceRule(rule) ? [keyOf(rule.metadata)] : []),
     keys: () => [ALL],
+    groupOf: (key) => {
+      const wanted = known.claims.wanted.get(key);
+      if (wanted) return wanted.service.namespace;
+      const [namespace] = key.split('/');
+      return `${gone.get(key)?.service.namespace ?? namespace}/removal`;
+    },
     isKnown: () => services.hasSynced() && deps.isComplete(),
-    ask: (_all, present) => {
-      const staying = services.store.list().filter(isStaying);
-      const asking = staying.map(({ service }) => service);
-      const claims = claimsOf(asking, deps.options, memoized(deps.cnfs));
-      tellNotes(staying, claims);
-      return { changes: changesFor(claims, present) };
+    ask: (key, [present]) => {
+      if (key === ALL) lookAtAll();
+      // Until the first look of this term, which marks it again.
+      else if (known.term === leadership.term())
+        return { changes: changesFor(known.claims, key, present) };
+      return undefined;
     },
     whose: (there) => (isServiceRule(there) ? 'ours' : 'others'),
-    tell: (_all, _asked, { refusals }): Outcome => {
+    tell: (_rule, _asked, { refusals }): Outcome => {
       for (const { change, error } of refusals) {
         const uid = change.wanted?.metadata.labels?.[SERVICE_UID_LABEL] ?? '';
         const object = services.store.byUid(uid);
@@ -99,6 +128,8 @@ export const createServices = (deps: ServicesDeps): Generator & { onCnfs: () => 
   return { ...generator, onCnfs: mark };
 };
 
+const NO_CLAIMS: Claims = { wanted: new Map(), notes: new Map(), undecided: new Set() };
+
 const NOT_GENERATED = ' and was not generated for this Service';
 
 /** Whether it was made here, for whichever Service. */
@@ -108,27 +139,33 @@ const isServiceRule = (rule: RuleObject): boolean =>
   rule.metadata.labels[SERVICE_UID_LABEL] !== undefined &&
   isManaged(rule);
 
-const changesFor = (claims: Claims, present: readonly RuleObject[]): RuleChange[] => {
-  const there = new Map(present.map((rule) => [keyOf(rule.metadata), rule]));
-  const changes = [...claims.wanted].flatMap(([key, wanted]): RuleChange[] => {
-    const rule = there.get(key);
-    there.delete(key);
-    // The purpose of a rule cannot change: agents of the other CNF would never see that it is gone.
-    const isOfAnotherCnf = rule && rule.metadata.labels?.[PURPOSE_LABEL] !== wanted.purpose;
-    return [
-      isOfAnotherCnf
-        ? removalOf(rule)
-        : { resource: firewallDnat, wanted: ruleFor(wanted), present: rule },
-    ];
-  });
-  const rest = [...there.values()].filter(
-    ({ metadata }) => !claims.undecided.has(metadata.labels?.[SERVICE_UID_LABEL] ?? ''),
-  );
+const changesFor = (
+  claims: Claims,
+  key: string,
+  present: RuleObject | undefined,
+): readonly RuleChange[] => {
   // Its name is free only when all agents have confirmed.
-  return [...changes, ...rest.map(removalOf)].filter(
-    ({ present }) => !present || isStaying(present),
-  );
+  if (present && !isStaying(present)) return [];
+  const wanted = claims.wanted.get(key);
+  if (!wanted) return present && isUnwanted(present, claims) ? [removalOf(present)] : [];
+  // The purpose of a rule cannot change: agents of the other CNF would never see that it is gone.
+  const isOfAnotherCnf = present && present.metadata.labels?.[PURPOSE_LABEL] !== wanted.purpose;
+  return [
+    isOfAnotherCnf
+      ? removalOf(present)
+      : { resource: firewallDnat, wanted: ruleFor(wanted), present },
+  ];
 };
+
+const isSame = (one: WantedRule, other: WantedRule | undefined): boolean =>
+  one.purpose === other?.purpose &&
+  one.service.uid === other.service.uid &&
+  isDeepStrictEqual(one.spec, other.spec);
+
+const isUnwanted = (rule: RuleObject, { wanted, undecided }: Claims): boolean =>
+  isStaying(rule) &&
+  !wanted.has(keyOf(rule.metadata)) &&
+  !undecided.has(rule.metadata.labels?.[SERVICE_UID_LABEL] ?? '');
 
 const removalOf = (present: RuleObject) => ({ resource: firewallDnat, wanted: undefined, present });
 
