@@ -52,8 +52,13 @@ const asked = (policies: Policy[], pods = [server, client], gateway = GATEWAY): 
     new Map([...compiled.values()].flatMap((one) => ('groups' in one ? [...one.groups] : []))),
   );
   for (const each of pods) groups.put(each.uid, each);
-  return askedOf(compiled, groups.members);
+  return askedOf(compiled, groups);
 };
+
+const manyAddresses = Array.from(
+  { length: MAX_GROUP_MEMBERS + 1 },
+  (_, at) => `10.1.${at >> 8}.${at & 255}`,
+);
 
 /** What is there when these changes have been made. */
 const after = (before: Present, changes: ReturnType<typeof changesFor>): Present => ({
@@ -103,6 +108,51 @@ it('policies with more lines than agents take isolate their pods, and those of a
     isolates: ['ingress'],
     lines: [],
     refused: { reason: 'TooLarge', message: expect.stringContaining('30000 of a namespace') },
+  });
+});
+
+describe('a group with more addresses than are carried', () => {
+  const crowd = pod('crowd', { role: 'client' }, manyAddresses);
+  const anywhere = (name: string, generation = 1): Policy => ({
+    ...policy(name),
+    generation,
+    spec: {
+      podSelector: { matchLabels: { role: 'server' } },
+      ingress: [
+        { from: [{ namespaceSelector: {}, podSelector: { matchLabels: { role: 'client' } } }] },
+      ],
+    },
+  });
+
+  it('has its policy isolate its pods alone, one that is new and one that has changed', () => {
+    const before = brought(asked([policy('web')]));
+    const changed = { ...policy('web'), generation: 2 };
+    const present = brought(asked([changed, policy('new')], [server, crowd]), before);
+    const refused = {
+      reason: 'TooLarge',
+      message:
+        'a selector of the policy selects 5001 addresses, and 5000 are carried: it isolates its pods, and lets nothing pass',
+    };
+    const pods = before.enforcements[0]?.spec.pods;
+    expect(present.enforcements.map(({ spec }) => spec)).toMatchObject([
+      { pods, isolates: ['ingress'], lines: [], refused: { ...refused, generation: 2 } },
+      { pods, isolates: ['ingress'], lines: [], refused: { ...refused, generation: 1 } },
+    ]);
+    const settled = brought(asked([changed, policy('new')], [server, crowd]), present);
+    expect(membersIn(settled)).toEqual([['10.0.0.1']]);
+    expect(brought(asked([policy('web')]), settled).enforcements).toEqual(before.enforcements);
+  });
+
+  it("has of each namespace no more than an equal share: one tenant's pods cannot take the place of another's", () => {
+    const theirs = { ...crowd, namespace: 'theirs' };
+    const wanted = asked([anywhere('web')], [server, client, theirs]);
+    const web = wanted.enforcements.get('web');
+    expect([web?.refused, web?.lines.length]).toEqual([undefined, 1]);
+    const members = wanted.groups.get(web?.lines[0]?.group ?? '');
+    expect(members).toHaveLength(MAX_GROUP_MEMBERS);
+    expect(members).toContain('10.0.0.2');
+    expect(wanted.crowded.get('web')).toMatch(/selects 5002 addresses, and 5000 are carried/);
+    expect(asked([anywhere('web')]).crowded.size).toBe(0);
   });
 });
 
@@ -208,14 +258,10 @@ describe('what is to be written', () => {
     ).toHaveLength(2);
   });
 
-  it('leaves a policy that has become too large as it last could be carried', () => {
+  it('leaves a policy of which too many pods are selected as it last could be carried', () => {
     const before = brought(asked([policy('web')]));
-    const addresses = Array.from(
-      { length: MAX_GROUP_MEMBERS + 1 },
-      (_, at) => `10.1.${at >> 8}.${at & 255}`,
-    );
-    const crowd = pod('crowd', { role: 'client' }, addresses);
-    const large = asked([policy('web')], [server, crowd]);
+    const crowd = pod('crowd', { role: 'server' }, manyAddresses);
+    const large = asked([policy('web')], [client, crowd]);
     const refused = {
       generation: 1,
       reason: 'TooLarge',

@@ -70,7 +70,7 @@ const writtenBefore = (groups: ReturnType<typeof createLiveGroups>) => {
   groups.follow(
     new Map([...compiled.values()].flatMap((one) => ('groups' in one ? [...one.groups] : []))),
   );
-  const asked = askedOf(compiled, groups.members);
+  const asked = askedOf(compiled, groups);
   const changes = changesFor(PLACE, asked, { groups: [], enforcements: [] });
   const object = (kind: string, desired: Desired | undefined) => ({
     apiVersion: 'network.sdewan.akraino.org/v1alpha1',

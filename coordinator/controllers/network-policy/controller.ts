@@ -74,7 +74,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     // Of a CNF whose annotation nobody can read what is in force stays.
     if (gateway?.isUnread) return 'done';
     const at = gateway ? compiled.at(key) : NOTHING_COMPILED;
-    const wanted = gateway ? askedOf(at, world.groups.members) : NOTHING_ASKED;
+    const wanted = gateway ? askedOf(at, world.groups) : NOTHING_ASKED;
     const present = own.at(key);
     tellRefused(wanted, { record, world });
     const changes = changesFor(place, wanted, present, about);
@@ -137,12 +137,12 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
 
 /** What cannot be carried is told once. */
 const tellRefused = (
-  { enforcements: carried, refused }: AskedPolicies,
+  { crowded, enforcements: carried, refused }: AskedPolicies,
   { record, world }: Pick<PoliciesDeps, 'record' | 'world'>,
 ): void => {
   for (const [uid, spec] of [...refused, ...carried]) {
-    const object = spec.refused && world.policy(uid);
-    const message = spec.refused?.message ?? '';
+    const message = spec.refused?.message ?? crowded.get(uid);
+    const object = message !== undefined && world.policy(uid);
     if (object) record({ object, type: 'Warning', reason: 'NotEnforced', message, once: true });
   }
 };

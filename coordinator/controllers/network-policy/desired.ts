@@ -8,6 +8,7 @@ import { CLUSTER_SCOPE, placeName, type Scope } from '#shared/policy/networks.ts
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcementSpec, Refusal } from '#shared/resources/policy-enforcement.ts';
 import { inTurns } from '#shared/util/in-turns.ts';
+import type { LiveGroups } from './live-groups.ts';
 import { groupsOf } from './objects.ts';
 import { scopeOf, type Gateway } from './enforcing-cnfs.ts';
 import type { AnyPolicy } from './kept.ts';
@@ -25,12 +26,15 @@ export type AskedPolicies = {
   groups: ReadonlyMap<string, readonly string[]>;
   /** Policies that are not among them: each as one that enforces nothing, and says why. By uid. */
   refused: ReadonlyMap<string, PolicyEnforcementSpec>;
+  /** Policies of which a namespace brings more than its share into a group: in words, by uid. */
+  crowded: ReadonlyMap<string, string>;
 };
 
 export const NOTHING_ASKED: AskedPolicies = {
   enforcements: new Map(),
   groups: new Map(),
   refused: new Map(),
+  crowded: new Map(),
 };
 
 /** By uid; those that do not hold there are left out. Those that come first have the selectors of their namespace first. */
@@ -146,15 +150,16 @@ const identityOf = ({
 
 export const askedOf = (
   compiled: ReadonlyMap<string, Compiled>,
-  membersOf: (id: string) => readonly string[],
+  { brought, members }: Pick<LiveGroups, 'brought' | 'members'>,
 ): AskedPolicies => {
   const enforcements = new Map<string, PolicyEnforcementSpec>();
   const groups = new Map<string, readonly string[]>();
   const refused = new Map<string, PolicyEnforcementSpec>();
-  const sizeOf = (id: string): number => membersOf(id).length;
+  const crowded = new Map<string, string>();
+  const sizeOf = (id: string): number => members(id).length;
   const isTaken = createAllowance(sizeOf);
   const follow = (ids: readonly string[]): void => {
-    for (const id of ids) groups.set(id, membersOf(id));
+    for (const id of ids) groups.set(id, members(id));
   };
   for (const [uid, one] of inTurns([...compiled], ([, { spec }]) => spec.policy.namespace)) {
     if ('refused' in one) {
@@ -162,37 +167,41 @@ export const askedOf = (
       continue;
     }
     const ids = [...one.groups.keys()];
-    const has = Math.max(0, ...ids.map(sizeOf));
-    if (has > MAX_GROUP_MEMBERS) {
-      refused.set(uid, withoutLines(one.spec, has));
+    const own = sizeOf(one.spec.pods);
+    if (own > MAX_GROUP_MEMBERS) {
+      refused.set(uid, withoutLines(one.spec, own));
       follow(ids.filter((id) => sizeOf(id) <= MAX_GROUP_MEMBERS));
       continue;
     }
+    const has = Math.max(...ids.map(sizeOf));
     const { exceptions, lines, policy } = one.spec;
-    const isWhole = isTaken(policy.namespace, lines.length + exceptions.length, ids);
-    const spec = isWhole ? one.spec : isolatingAlone(one.spec);
+    const isWhole =
+      has <= MAX_GROUP_MEMBERS && isTaken(policy.namespace, lines.length + exceptions.length, ids);
+    const why = has > MAX_GROUP_MEMBERS ? `${tooManyText(has)}: ${ISOLATES_ALONE}` : TOO_MUCH;
+    const spec = isWhole ? one.spec : isolatingAlone(one.spec, why);
     enforcements.set(uid, spec);
     follow(groupsOf(spec));
+    const most = Math.max(...ids.map(brought));
+    if (isWhole && most > has) crowded.set(uid, `${tooManyText(most)}: ${SHARED}`);
   }
-  return { enforcements, groups, refused };
+  return { enforcements, groups, refused, crowded };
 };
 
-const isolatingAlone = (spec: PolicyEnforcementSpec): PolicyEnforcementSpec => ({
+const tooManyText = (has: number): string =>
+  tooLargeText({ what: 'addresses', has, limit: MAX_GROUP_MEMBERS });
+const ISOLATES_ALONE = 'it isolates its pods, and lets nothing pass';
+const SHARED =
+  'of a namespace that brings more than an equal share, the rest is let nothing pass by it';
+
+const isolatingAlone = (spec: PolicyEnforcementSpec, message: string): PolicyEnforcementSpec => ({
   ...spec,
   lines: [],
   exceptions: [],
-  refused: { generation: spec.policy.generation, reason: 'TooLarge', message: TOO_MUCH },
+  refused: { generation: spec.policy.generation, reason: 'TooLarge', message },
 });
 
 const withoutLines = (spec: PolicyEnforcementSpec, has: number): PolicyEnforcementSpec => ({
-  ...spec,
+  ...isolatingAlone(spec, tooManyText(has)),
   pods: NO_GROUP,
   isolates: [],
-  lines: [],
-  exceptions: [],
-  refused: {
-    generation: spec.policy.generation,
-    reason: 'TooLarge',
-    message: tooLargeText({ what: 'addresses', has, limit: MAX_GROUP_MEMBERS }),
-  },
 });

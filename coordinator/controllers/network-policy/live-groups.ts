@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Labels } from '#shared/kube/selector.ts';
+import { MAX_GROUP_MEMBERS } from '#shared/policy/bounds.ts';
 import {
   isSelected,
   membersFrom,
@@ -23,8 +24,10 @@ export type LiveGroups = {
   put: (uid: string, pod: PolicyPod | undefined) => Touched;
   /** Labels of the namespace have changed. */
   relabel: (namespace: string, labels: Labels) => Touched;
-  /** None of a group that is not followed. */
+  /** None of a group that is not followed; of one of several namespaces no more than is carried. */
   members: (id: string) => readonly string[];
+  /** How many members it would have if namespaces had no share of it. */
+  brought: (id: string) => number;
   /** Pods that it selects, whatever addresses they have. */
   selected: (id: string) => readonly PolicyPod[];
   /** Which pod the address belongs to, by its claim; undefined where that is not certain. */
@@ -38,8 +41,11 @@ type Followed = {
   group: Group;
   pods: Map<string, PolicyPod>;
   /** Undefined: to be worked out. */
-  members: readonly string[] | undefined;
+  members: Members | undefined;
 };
+
+type Members = { carried: readonly string[]; brought: number };
+const NO_MEMBERS: Members = { carried: [], brought: 0 };
 
 export const createLiveGroups = (): LiveGroups => {
   const labels = new Map<string, Labels>();
@@ -118,7 +124,8 @@ export const createLiveGroups = (): LiveGroups => {
     }
   };
 
-  const members = (id: string): readonly string[] => membersIn(followed.get(id), claims.holdersOf);
+  const membersOf = (id: string): Members => membersIn(followed.get(id), claims.holdersOf);
+  const members = (id: string): readonly string[] => membersOf(id).carried;
 
   return {
     follow,
@@ -131,6 +138,7 @@ export const createLiveGroups = (): LiveGroups => {
       return touched;
     },
     members,
+    brought: (id) => membersOf(id).brought,
     selected: (id) => [...(followed.get(id)?.pods.values() ?? [])],
     ownerOf: claims.ownerOf,
     holdersOf: claims.holdersOf,
@@ -141,17 +149,30 @@ export const createLiveGroups = (): LiveGroups => {
   };
 };
 
+const sharedMembers = ({ group, pods }: Followed, holdersOf: LiveGroups['holdersOf']): Members => {
+  const membersOf = (of: Iterable<PolicyPod>): readonly string[] =>
+    sortedMembers([...of].flatMap((pod) => membersFrom(group, pod, holdersOf)));
+  const all = membersOf(pods.values());
+  const brought = all.length;
+  // Of one in its policy's own namespace any that is left out could be a pod that is to be isolated.
+  if (brought <= MAX_GROUP_MEMBERS || 'name' in group.namespaces) return { carried: all, brought };
+  const byNamespace = Map.groupBy(pods.values(), ({ namespace }) => namespace);
+  const rising = [...byNamespace.values()].map(membersOf).sort((a, b) => a.length - b.length);
+  let room = MAX_GROUP_MEMBERS;
+  const carried = rising.flatMap((of, at) => {
+    const taken = of.slice(0, Math.floor(room / (rising.length - at)));
+    room -= taken.length;
+    return taken;
+  });
+  return { carried: sortedMembers(carried), brought };
+};
+
 /** What a group has of a pod that it selects does not hang on the pod's labels. */
 const isSameButLabels = (one: PolicyPod, other: PolicyPod): boolean =>
   one === other || isDeepStrictEqual({ ...one, labels: {} }, { ...other, labels: {} });
 
-const membersIn = (
-  one: Followed | undefined,
-  holdersOf: LiveGroups['holdersOf'],
-): readonly string[] => {
-  if (one === undefined) return [];
-  one.members ??= sortedMembers(
-    [...one.pods.values()].flatMap((pod) => membersFrom(one.group, pod, holdersOf)),
-  );
+const membersIn = (one: Followed | undefined, holdersOf: LiveGroups['holdersOf']): Members => {
+  if (one === undefined) return NO_MEMBERS;
+  one.members ??= sharedMembers(one, holdersOf);
   return one.members;
 };
