@@ -86,6 +86,7 @@ const start = ({
       sources: [],
       sourcesOf: () => [],
       keys: () => ['source'],
+      groupOf: () => '',
       isKnown: () => true,
       ask: () => ({ changes }),
       tell: (_key, _asked, { refusals }) => {

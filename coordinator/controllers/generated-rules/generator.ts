@@ -38,8 +38,8 @@ export type GeneratorOptions<Ask extends Asked> = Required<
   sourcesOf: (rule: RuleObject) => readonly string[];
   /** All sources, and those of which something may be left over. */
   keys: () => Iterable<string>;
-  /** Whose the source is. Default: all are one's. */
-  groupOf?: (key: string) => string;
+  /** Whose the source is, e.g. its namespace. */
+  groupOf: (key: string) => string;
   /** Whether enough is known: rules that are not would be made twice, sources that are not be taken for gone. */
   isKnown: () => boolean;
   /** What has to be written. `present`: its rules, those that are being deleted included. Undefined: nothing, or it is not known. */
@@ -104,7 +104,7 @@ export const createGenerator = <Ask extends Asked>(
       for (const key of options.keys()) controller.mark(key);
     },
     reconcile,
-    ...(options.groupOf && { groupOf: options.groupOf }),
+    groupOf: options.groupOf,
     fieldsOf: (source) => ({ source }),
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,

@@ -1,6 +1,7 @@
 /**
  * The addresses of host names, asked again when an answer has run out. A name that cannot be looked up keeps its last addresses: an
- * unavailable DNS server must not take a service away.
+ * unavailable DNS server must not take a service away. Nothing waits for a look-up, and each namespace has its own: names that nobody answers
+ * hold up no other namespace.
  */
 import { isIP } from 'node:net';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
@@ -16,7 +17,7 @@ export type Entry = {
   unknown: Family | undefined;
   /** Why the last question has no answer. */
   problem: string | undefined;
-  /** Milliseconds until it has to be asked again. */
+  /** Milliseconds until it has to be asked again; Infinity while it is being asked. */
   againInMs: number;
 };
 
@@ -34,35 +35,60 @@ type Known = Omit<Entry, 'againInMs'> & {
   asking: Promise<void> | undefined;
 };
 
+type Asker = {
+  namespace: string;
+  /** There is an answer, or none could be had: `get` says what is known now. */
+  onAnswer: () => void;
+  signal: AbortSignal;
+};
+
 const RETRY = { baseMs: 2_000, maxMs: 60_000 };
 /** Names that nobody asks for are forgotten when there are more than this. */
 const MAX_NAMES = 4_096;
+/** Look-ups of a namespace at a time. */
+const MAX_LOOKUPS = 8;
 
 export class AddressBook {
   readonly #options: AddressBookOptions;
   readonly #known = new Recent<Known>({ most: MAX_NAMES });
+  /** By namespace: those that wait for others to end. */
+  readonly #lanes = new Map<string, { running: number; waiting: (() => void)[] }>();
 
   constructor(options: AddressBookOptions) {
     this.#options = options;
   }
 
-  /** @throws only the reason of `signal` */
-  async get(name: string, signal: AbortSignal): Promise<Entry> {
-    const { clock } = this.#options;
-    const known = this.#entry(name);
-    if (known.expiresAt <= clock.monotonic()) {
-      known.asking ??= this.#ask(name, known, signal).finally(() => {
+  /** What is known, and has it asked where that has run out; undefined: nothing yet. */
+  get(name: string, { namespace, onAnswer, signal }: Asker): Entry | undefined {
+    const key = `${namespace}/${name}`;
+    const known = this.#entry(key);
+    const leftMs = known.expiresAt - this.#options.clock.monotonic();
+    if (leftMs <= 0) {
+      known.asking ??= this.#inTurn(namespace, () => this.#ask(name, known, signal)).finally(() => {
         known.asking = undefined;
+        // However many names were asked for meanwhile.
+        this.#known.set(key, known);
       });
-      await known.asking;
-      signal.throwIfAborted();
+      void known.asking.then(onAnswer);
     }
-    const { addresses, unknown, problem, expiresAt } = known;
-    return { addresses, unknown, problem, againInMs: Math.max(0, expiresAt - clock.monotonic()) };
+    if (known.expiresAt === -Infinity) return undefined;
+    const { addresses, unknown, problem } = known;
+    return { addresses, unknown, problem, againInMs: leftMs > 0 ? leftMs : Infinity };
   }
 
-  #entry(name: string): Known {
-    const known = this.#known.get(name) ?? {
+  async #inTurn(namespace: string, look: () => Promise<void>): Promise<void> {
+    const lane = this.#lanes.getOrInsertComputed(namespace, () => ({ running: 0, waiting: [] }));
+    if (lane.running < MAX_LOOKUPS) lane.running += 1;
+    else await new Promise<void>((begin) => lane.waiting.push(begin));
+    await look();
+    const begin = lane.waiting.shift();
+    if (begin) begin();
+    else lane.running -= 1;
+    if (lane.running === 0) this.#lanes.delete(namespace);
+  }
+
+  #entry(key: string): Known {
+    const known = this.#known.get(key) ?? {
       addresses: undefined,
       unknown: undefined,
       problem: undefined,
@@ -70,7 +96,7 @@ export class AddressBook {
       backoff: createBackoff(RETRY),
       asking: undefined,
     };
-    this.#known.set(name, known);
+    this.#known.set(key, known);
     return known;
   }
 
@@ -88,6 +114,7 @@ export class AddressBook {
       known.backoff.reset();
       holdsMs = Math.min(maxTtlMs, Math.max(minTtlMs, ttlSeconds * 1_000));
     } catch (error) {
+      if (signal.aborted) return;
       known.problem = messageOf(error);
       holdsMs = known.backoff.next();
     }

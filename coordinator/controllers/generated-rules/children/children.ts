@@ -65,9 +65,15 @@ export const createChildren = (deps: ChildrenDeps): Generator => {
     const spec = specOf(parent, kind);
     if ('problem' in spec)
       return { ...spec, parent, changes: [], total: present.length, icn: {}, againInMs: Infinity };
-    const hosts: (Host & Entry)[] = [];
-    for (const host of spec.generates.hosts(spec.spec))
-      hosts.push({ ...host, ...(await deps.addresses.get(host.name, signal)) });
+    const { namespace } = parent.object.metadata;
+    const onAnswer = (): void => generator.mark(uid, 0);
+    const named = spec.generates.hosts(spec.spec);
+    const hosts = named.flatMap((host): (Host & Entry)[] => {
+      const entry = deps.addresses.get(host.name, { namespace, onAnswer, signal });
+      return entry ? [{ ...host, ...entry }] : [];
+    });
+    // The first answer marks it again.
+    if (hosts.length < named.length) return undefined;
     return { parent, ...wantedChildren({ ...spec, parent: parent.object, hosts, present }) };
   };
 
@@ -114,6 +120,7 @@ export const createChildren = (deps: ChildrenDeps): Generator => {
     sourcesOf: ({ metadata }) =>
       (metadata.ownerReferences ?? []).filter((owner) => owner.controller).map(({ uid }) => uid),
     keys: () => parents.uids(),
+    groupOf: (uid) => parents.get(uid)?.object.metadata.namespace ?? '',
     isKnown: () => rules.unknown.size === 0,
     ask,
     whose: (there, uid) => whoseIs(there, parents.get(uid)?.object),

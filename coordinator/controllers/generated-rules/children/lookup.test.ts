@@ -83,9 +83,17 @@ const bookOf = (answers: (Answer | Error)[]) => {
   };
   const book = new AddressBook({ lookup, minTtlMs: 5_000, maxTtlMs: 60_000, clock });
   return {
-    at: (ms: number) => {
+    /** With the answer, if it has to be asked. */
+    at: async (ms: number) => {
       now = ms;
-      return book.get('a.test', NEVER);
+      const answered = Promise.withResolvers<void>();
+      const asker = { namespace: 'shop', signal: NEVER, onAnswer: answered.resolve };
+      const entry = book.get('a.test', asker);
+      if (entry && entry.againInMs < Infinity) return entry;
+      await answered.promise;
+      const answer = book.get('a.test', asker);
+      if (!answer) throw new Error('nothing is known');
+      return answer;
     },
     asked: () => asked,
   };

@@ -66,6 +66,7 @@ export const createFollowedPods = (deps: FollowedPodsDeps): Generator => {
     // A rule that follows pods is its own source.
     sourcesOf: ({ kind, metadata }) => (following.has(kind) ? [metadata.uid] : []),
     keys: () => [...watches.followers(), ...[...rules.uids()].filter(isFollowing)],
+    groupOf: (uid) => rules.get(uid)?.object.metadata.namespace ?? '',
     isKnown: () => true,
     ask: (uid) => {
       const version = rules.get(uid);

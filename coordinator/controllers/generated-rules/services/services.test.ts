@@ -3,23 +3,14 @@ import { describe, expect, it, vi } from 'vitest';
 import type { CallOptions, KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
 import type { ObjectKey } from '#shared/kube/path.ts';
-import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { PURPOSE_LABEL, SERVICE_NAME_LABEL } from '#shared/names.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
 import { inFakeTime } from '../../../testing/fake-time.ts';
+import { DEPS, served, sleep } from '../testing/served.ts';
 import { MAX_PORTS } from './service.ts';
 import { createServices } from './services.ts';
 
 const WRITE_MS = 100;
 const { run } = inFakeTime();
-
-/** That of Node's promises knows no fake time. */
-const sleep = (ms: number, signal?: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    setTimeout(resolve, ms);
-    signal?.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
-  });
 
 type Changes = { from?: number; count?: number; createdAt?: string };
 
@@ -54,34 +45,14 @@ const manyOf = (namespace: string): KubeObject[] =>
 const start = async (there: KubeObject[]) => {
   const written = new Map<string, RuleObject>();
   let purposes: string[] = [];
-  let push: (type: string, object: KubeObject) => void = () => undefined;
+  const { push, reads } = served(there);
   const show = (uid: string, rule: RuleObject | undefined): void => {
     if (rule) written.set(uid, rule);
     else written.delete(uid);
     services.onRule(uid);
   };
   const client = {
-    list: async (resource: { schema: { parse: (it: unknown) => unknown } }) => ({
-      items: there.map((one) => resource.schema.parse(one)),
-      resourceVersion: '1',
-    }),
-    watch: async (_: unknown, { signal }: { signal: AbortSignal }) => {
-      const waiting: Uint8Array[] = [];
-      let wake = (): void => undefined;
-      push = (type, object) => {
-        waiting.push(Buffer.from(`${JSON.stringify({ type, object })}\n`));
-        wake();
-      };
-      return (async function* () {
-        while (!signal.aborted) {
-          yield* waiting.splice(0);
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-            signal.addEventListener('abort', () => resolve(), { once: true });
-          });
-        }
-      })();
-    },
+    ...reads,
     create: async (_: unknown, rule: RuleObject, call: CallOptions) => {
       await sleep(WRITE_MS, call.signal);
       const { namespace, name } = rule.metadata;
@@ -96,20 +67,14 @@ const start = async (there: KubeObject[]) => {
     },
   } as unknown as KubeClient;
   const services = createServices({
+    ...DEPS,
     client,
-    kinds: [],
-    namespace: undefined,
     rules: {
       get: (uid) => written.get(uid) && ({ object: written.get(uid) } as never),
       learn: () => undefined,
       uids: () => written.keys(),
       unknown: new Map(),
     },
-    record: () => undefined,
-    metrics: NO_METRICS,
-    leadership: ALWAYS_LEADING,
-    clock: { ...systemClock, sleep },
-    log: silentLogger,
     options: { allTo: undefined, zone: 'wan', exceptNamespaces: [], reservedPorts: [] },
     cnfs: {
       namespacesOf: () => ['edge'],
@@ -121,7 +86,7 @@ const start = async (there: KubeObject[]) => {
   run(services);
   await vi.advanceTimersByTimeAsync(2_000);
   return {
-    push: (type: string, object: KubeObject) => push(type, object),
+    push,
     /** Of these CNFs no pod is known any more. */
     withoutPods: (...gone: string[]) => {
       purposes = gone;
