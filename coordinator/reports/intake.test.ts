@@ -120,6 +120,14 @@ it('accepts a report, passes it on, and answers with its epoch', async () => {
   expect(looks).toBe(0);
 });
 
+it('takes no drift of a time that cannot be', async () => {
+  const post = app();
+  await post(JSON.stringify(report()));
+  const drifts = [{ package: 'firewall', section: 's', uid: 'uid-a', at: 1e300 }];
+  const { status } = await post(JSON.stringify(report({ sequence: 2, drifts })));
+  expect([status, told]).toEqual([200, ['news', 'heartbeat']]);
+});
+
 it('leaves out the fields that it does not know', async () => {
   const more = {
     ...report({ rules: [{ ...word(), extra: 1 } as RuleReport] }),

@@ -28,6 +28,7 @@ import type { CnfPod } from '../sources/cnf-pod.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
 import { KeptConnections } from './kept-connections.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
+import { withoutWrongTimes } from './wrong-times.ts';
 
 export type IntakeDeps = IdentifyDeps & {
   reports: Reports;
@@ -107,9 +108,10 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
       const { pod, purpose } = context.get('reporter');
       const whole = parse(await context.req.text());
       if (whole.purpose !== purpose) throw new Refusal('other-purpose');
-      const { report, keep } = deps.allowance.take(pod, whole);
+      const { report: allowed, keep } = deps.allowance.take(pod, whole);
       const { clock, epoch, reports } = deps;
       const at = { monotonic: clock.monotonic(), wall: clock.now() };
+      const report = withoutWrongTimes(allowed, at.wall);
       const acceptance = reports.accept(pod.uid, report, at);
       if (acceptance.outcome === 'old-boot') throw new Refusal('old-boot');
       if (acceptance.outcome !== 'stale') keep();
