@@ -47,7 +47,7 @@ import { isSilent } from './rule-status/pod-verdict.ts';
 import type { PodReport } from './rule-status/pod-report.ts';
 import type { CnfPod } from './sources/cnf-pod.ts';
 import { spansOfReport, spansOfStatus } from './tracing/spans.ts';
-import type { Tracing } from './tracing/tracing.ts';
+import type { Tracing } from './tracing/spans.ts';
 
 export type CoordinatorOptions = {
   client: KubeClient;

@@ -17,18 +17,7 @@ import {
   type ResourceType,
 } from '#shared/kube/objects.ts';
 import { watchEvents } from '#shared/kube/informer/watch-events.ts';
-import { LatestEvents } from './latest-events.ts';
-
-export type RecentEvent = {
-  namespace: string;
-  involved: { kind: string; name: string; uid: string };
-  type: string;
-  reason: string;
-  message: string;
-  count: number;
-  /** RFC 3339; '' where nobody knows. */
-  last: string;
-};
+import { LatestEvents, type RecentEvent } from './latest-events.ts';
 
 export type EventsSeen = {
   /** Latest first. */

@@ -5,7 +5,7 @@ import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kindOf, kinds } from '#shared/resources/registry.ts';
 import { explanationOf, type Explanation } from '../views/explanation.ts';
 import { statusOf, type PodKnowledge } from '../controllers/cnf-status/status.ts';
-import type { RecentEvent } from './events.ts';
+import type { RecentEvent } from './latest-events.ts';
 import type { Cnf } from './overview.ts';
 import { MAX_COMPILED, type RuleReader } from './read-rules.ts';
 import type { ClusterFacts } from '../views/cluster-facts.ts';

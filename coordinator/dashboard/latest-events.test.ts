@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RecentEvent } from './events.ts';
+import type { RecentEvent } from './latest-events.ts';
 import { LatestEvents, MAX_EVENTS } from './latest-events.ts';
 
 const eventOf = (namespace: string, at: number): RecentEvent => ({

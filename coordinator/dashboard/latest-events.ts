@@ -2,7 +2,17 @@
  * The latest Events, by uid. Whoever may write Events of a namespace can write as many as he likes in the coordinator's name: namespaces share the room,
  * so that those of one push out none of the others'. Pure.
  */
-import type { RecentEvent } from './events.ts';
+
+export type RecentEvent = {
+  namespace: string;
+  involved: { kind: string; name: string; uid: string };
+  type: string;
+  reason: string;
+  message: string;
+  count: number;
+  /** RFC 3339; '' where nobody knows. */
+  last: string;
+};
 
 /** At about two kilobytes each, and twice as many between two clearings. */
 export const MAX_EVENTS = 1_000;

@@ -5,7 +5,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import { ready } from '../cli/cluster/testing.ts';
 import { report } from '../testing/facts.ts';
-import type { RecentEvent } from './events.ts';
+import type { RecentEvent } from './latest-events.ts';
 import { dashboardOf, podOf, SILENT_AFTER_MS, type Cluster } from './testing.ts';
 import type { Access } from './viewer/reviews.ts';
 

@@ -11,7 +11,7 @@ import { cnfPod } from '../testing/facts.ts';
 import type { PodReport } from '../rule-status/pod-report.ts';
 import { ruleOf } from '../sources/rule.ts';
 import { createApp } from './app.ts';
-import type { RecentEvent } from './events.ts';
+import type { RecentEvent } from './latest-events.ts';
 import { createExplain } from './explain.ts';
 import { createFirewall } from './firewall.ts';
 import { createRuleReader } from './read-rules.ts';

@@ -14,8 +14,7 @@ import { BatchSpanProcessor, RandomIdGenerator, TracerProvider } from '@opentele
 import { VERSION } from '#shared/own-version.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { idsOf, type TraceIds } from './change.ts';
-import type { Span } from './spans.ts';
-import type { Tracing } from './tracing.ts';
+import type { Span, Tracing } from './spans.ts';
 
 const CLOSE_MS = 2_000;
 /** One `kubectl apply` of a thousand rules on three pods; what does not fit is lost. */

@@ -17,6 +17,15 @@ export type Span = {
   attributes: Readonly<Record<string, string | number>>;
 };
 
+export type Tracing = {
+  /** Whether agents are to report times. */
+  isOn: boolean;
+  /** Exported in the background. Where the collector takes none, or too many come at once, spans are lost. */
+  add: (spans: readonly Span[]) => void;
+  /** Exports what is left, for two seconds at most. */
+  close: () => Promise<void>;
+};
+
 export type RuleInSync = {
   /** When the coordinator saw the change. */
   changedAt: number;

@@ -1,15 +1,6 @@
 /** Traces of changes, for an OpenTelemetry collector. The SDK is loaded only where one is named. */
 import type { Logger } from '#shared/runtime/log.ts';
-import type { Span } from './spans.ts';
-
-export type Tracing = {
-  /** Whether agents are to report times. */
-  isOn: boolean;
-  /** Exported in the background. Where the collector takes none, or too many come at once, spans are lost. */
-  add: (spans: readonly Span[]) => void;
-  /** Exports what is left, for two seconds at most. */
-  close: () => Promise<void>;
-};
+import type { Tracing } from './spans.ts';
 
 export const withoutTracing: Tracing = { isOn: false, add: () => {}, close: async () => {} };
 

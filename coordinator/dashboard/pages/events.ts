@@ -1,6 +1,6 @@
 /** What the coordinator has said of rules and pods that a viewer may see, latest first. */
 import { kindOf } from '#shared/resources/registry.ts';
-import type { RecentEvent } from '../events.ts';
+import type { RecentEvent } from '../latest-events.ts';
 import { CNFS, EVENTS, resourceOf } from '../resources.ts';
 import { sightOf, type PageDeps } from './look.ts';
 import {
