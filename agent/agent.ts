@@ -66,6 +66,7 @@ const DISTANCE_FILE = 'distance.json';
 const POLICIES = 'policies';
 
 /** Runs until the signal aborts and every part has ended. Rules stay on OpenWRT. */
+// oxlint-disable-next-line max-lines-per-function -- it only wires: each part names what it notifies
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
   const { env, driver, clock, log } = options;
   const startedAt = clock.now();

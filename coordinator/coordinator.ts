@@ -123,6 +123,7 @@ const TRACED_CHANGES_OF_A_POD = { perSecond: 20, atOnce: 1_000 };
 /** Between looks for agents that have become silent. */
 const SILENCE_SWEEP_MS = 1_000;
 
+// oxlint-disable-next-line max-lines-per-function -- it only wires: each part names what it notifies
 export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const { awaited, client, clock, instance, kinds, leadership, log, metrics, namespace, registry } =
     options;

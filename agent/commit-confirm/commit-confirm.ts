@@ -59,6 +59,7 @@ const LAST_GAP_MS = 10_000;
 /** Until changes that nobody is to blame for are made again. */
 const AGAIN = { baseMs: 20_000, maxMs: 300_000 };
 
+// oxlint-disable-next-line max-lines-per-function -- all of it reads and writes one set of changes
 export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
   const { file, targets, deadlineMs, driver, clock, log } = deps;
   const { found } = file;

@@ -44,6 +44,7 @@ const MAX_TOKEN_LENGTH = 12_000;
 /** Attempts to sign in, by address: each is a question to the API server. */
 const ATTEMPTS = { perSecond: 1, atOnce: 20, keys: 1_000 };
 
+// oxlint-disable-next-line max-lines-per-function -- a list of routes
 export const createApp = (deps: AppDeps): Hono<Env> => {
   const { clock, isSecure, live, log, reviews, sessions, overview } = deps;
   const attempts = new Rate({ ...ATTEMPTS, clock });

@@ -44,6 +44,12 @@ const wayBack = (
   return undefined;
 };
 
+it('no file imports from one that uses it, types included', () => {
+  const uses = new Map(productFiles().map((file) => [file, new Set(importsOf(file))]));
+  const circles = [...uses.keys()].flatMap((file) => wayBack(uses, file)?.join(' → ') ?? []);
+  expect(circles).toEqual([]);
+});
+
 it('no folder imports from one that uses it', () => {
   const uses = folders();
   expect(uses.size).toBeGreaterThan(20);

@@ -63,8 +63,10 @@ describe('a part of the device beside its packages', () => {
   });
 
   it('is read and written over ubus by way of the list', () => {
-    const importing = filesWith(/\bfrom '(\.|\..*\/parts)\/(files|packages)\.ts'/);
-    expect(importing.filter((file) => file.startsWith('agent/'))).toEqual([
+    const beside = filesWith(/\bfrom '\.\/(files|packages)\.ts'/).filter((file) =>
+      file.startsWith('agent/openwrt/parts/'),
+    );
+    expect([...filesWith(/\/parts\/(files|packages)\.ts'/), ...beside]).toEqual([
       'agent/openwrt/parts/parts.ts',
     ]);
   });

@@ -172,6 +172,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     inputs: `
       coordinator/admission coordinator/controllers/network-policy coordinator/reports
       coordinator/controllers/rules shared/http shared/kube shared/runtime test/attacks test/integration test/stack
+      test/contract/agent/support test/judge test/openwrt-simulator
     `,
     seconds: 150,
     isAlone: true,

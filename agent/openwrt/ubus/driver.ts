@@ -52,6 +52,7 @@ const NO_SECTIONS: readonly UciSection[] = [];
 const NEEDS_TO_RENAME =
   'the login on OpenWRT needs uci rename, apply and confirm and file list of /etc/config, or the rights of a login of its own';
 
+// oxlint-disable-next-line max-lines-per-function -- its methods share the session and what was read last
 export const createUbusDriver = (options: UbusDriverOptions): Driver => {
   const { target, packages, unconfirmed, clock, log } = options;
   const fastPath = createFastPath({ unconfirmed, log });
