@@ -10,6 +10,11 @@ export type HealthDeps = {
 
 export const createHealth = ({ notReady, registry }: HealthDeps): Hono => {
   const app = new Hono();
+  // Who asks takes no room from the next one that does: without a login any number could be kept.
+  app.use(async (context, next) => {
+    await next();
+    context.header('Connection', 'close');
+  });
   app.get('/healthz', (context) => context.text('ok\n'));
   app.get('/readyz', (context) => {
     const reasons = notReady();

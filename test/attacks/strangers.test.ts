@@ -4,6 +4,7 @@
  * string that he called a token.
  */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { request } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -185,6 +186,27 @@ describe('a stranger', () => {
     }
     await stillServes();
     await eventually(() => filesOf(world.pid())).toBeLessThan(before + 300);
+  });
+
+  it('keeps no connection to the port of probes by asking again and again', async () => {
+    const { port, hostname } = new URL(world.httpUrl());
+    const before = filesOf(world.pid());
+    const ask = (socket: Socket): void => {
+      if (socket.writable) socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+    };
+    const answers = Array.from({ length: CONNECTIONS }, () => {
+      const socket = connect({ host: hostname, port: Number(port) }, () => ask(socket));
+      socket.on('error', () => undefined);
+      sockets.push(socket);
+      return Promise.race([once(socket, 'data'), once(socket, 'close')]);
+    });
+    await Promise.all(answers);
+    // Sooner than one that asks nothing is closed.
+    const asking = setInterval(() => sockets.forEach(ask), 5_000);
+    await eventually(() => filesOf(world.pid()))
+      .toBeLessThan(before + 300)
+      .finally(() => clearInterval(asking));
+    expect((await fetch(`${world.httpUrl()}/readyz`)).status).toBe(200);
   });
 
   it('causes no request to the API server about his tokens', async () => {

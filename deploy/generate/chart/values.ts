@@ -207,7 +207,7 @@ const reachValues = (maxUnavailable: unknown): Value[] => [
   {
     path: 'networkPolicy.enabled',
     description:
-      'Whether only API servers, CNFs and nodes reach the coordinator (docs/security.md). Needs `networkPolicy.apiServerCIDRs`.',
+      'Whether only API servers, CNFs and nodes reach the webhooks and the intake of reports (docs/security.md). Needs `networkPolicy.apiServerCIDRs`.',
     default: false,
     form: BOOLEAN,
     example: true,
