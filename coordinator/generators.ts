@@ -67,10 +67,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     createServices({
       ...common,
       options: expose,
-      cnfs: {
-        namespacesOf: (purpose) => pods.namespacesOf(purpose),
-        acceptedBy: (namespace, purpose) => pods.acceptedBy(namespace, purpose),
-      },
+      cnfs: { acceptedBy: (namespace, purpose) => pods.acceptedBy(namespace, purpose) },
       isComplete: () => sources.hasCaughtUp() && rules.unknown.size === 0,
     });
   const ofRules = [

@@ -151,7 +151,7 @@ export const coordinatorEnvSchema = z.object({
     .text()
     .optional()
     .describe(
-      "Purpose, or namespace/purpose, of the CNF that exposes all Services without such an annotation; default: none. Services of `kube-system` and of the coordinator's namespace, and `default/kubernetes`, always need the annotation.",
+      "namespace/purpose of the CNF that exposes all Services without such an annotation, or purpose alone for the one of each namespace; default: none. Services of `kube-system` and of the coordinator's namespace, and `default/kubernetes`, always need the annotation.",
     ),
   SDEWAN_EXPOSE_ZONE: envField
     .text()

@@ -53,9 +53,8 @@ export class CnfPods {
       selection: { namespace, labelSelector: PURPOSE_LABEL },
       indices: {
         namespace: ({ pod }) => [pod.namespace],
-        // Purposes have no slash.
         purpose: ({ pod: { namespace: of, purpose } }) =>
-          purpose === undefined ? [] : [purpose, `${of}/${purpose}`],
+          purpose === undefined ? [] : [`${of}/${purpose}`],
       },
       onEvent: ({ type, object, old }) => {
         const before = type === 'deleted' ? object.pod : old?.pod;
@@ -131,11 +130,6 @@ export class CnfPods {
   /** In no particular order; finished and terminating ones too. */
   ofPurpose(namespace: string, purpose: string): CnfPod[] {
     return this.#targets('purpose', `${namespace}/${purpose}`);
-  }
-
-  /** Where there are CNF pods of that purpose, whatever their state. */
-  namespacesOf(purpose: string): string[] {
-    return [...new Set(this.#targets('purpose', purpose).map(({ namespace }) => namespace))];
   }
 
   ofNamespace(namespace: string): CnfPod[] {

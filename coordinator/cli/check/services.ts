@@ -41,9 +41,6 @@ const cnfsOf = (pods: readonly RuleObject[]): Cnfs => {
     return purpose === undefined ? [] : [{ namespace, purpose, names }];
   });
   return {
-    namespacesOf: (purpose) => [
-      ...new Set(cnfs.filter((cnf) => cnf.purpose === purpose).map((cnf) => cnf.namespace)),
-    ],
     acceptedBy: (namespace, purpose) => {
       const known = cnfs.filter((cnf) => cnf.namespace === namespace && cnf.purpose === purpose);
       return known.length === 0 ? undefined : new Set(known.flatMap(({ names }) => names));

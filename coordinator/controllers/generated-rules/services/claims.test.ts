@@ -31,8 +31,10 @@ const outcome = (
   options: Partial<ExposeOptions> = {},
   known: Partial<Known> = {},
 ) => {
-  const { namespaces, accepted } = { namespaces: [], accepted: ACCEPTED, ...known };
-  const cnfs: Cnfs = { namespacesOf: () => namespaces, acceptedBy: () => accepted };
+  const { namespaces, accepted } = { namespaces: ['edge', 'shop'], accepted: ACCEPTED, ...known };
+  const cnfs: Cnfs = {
+    acceptedBy: (namespace) => (namespaces.includes(namespace) ? accepted : undefined),
+  };
   const claims = claimsOf(services, { ...OPTIONS, ...options }, cnfs);
   return {
     rules: [...claims.wanted.values()].map(({ namespace, purpose, service: of, spec }) =>
@@ -99,34 +101,32 @@ describe('claimsOf', () => {
     expect(outcome([service('web', changes)], options).rules).toHaveLength(count);
   });
 
-  it.each<[string, string[], string | undefined]>([
-    ['the only namespace that has one', ['edge'], 'edge'],
-    ['its own namespace, of several', ['edge', 'shop'], 'shop'],
-    ['none, of several others', ['edge', 'other'], undefined],
-    ['none, where there is none', [], undefined],
-  ])('a purpose alone means the CNF in %s', (_what, cnfs, namespace) => {
-    const { rules, undecided } = outcome(
-      [service('web', { expose: 'cnf-1' })],
-      {},
-      { namespaces: cnfs },
-    );
-    expect(rules.map((rule) => rule.split(' ')[1])).toEqual(
-      namespace === undefined ? [] : [namespace],
-    );
-    expect(undecided).toEqual(namespace === undefined ? ['uid-web'] : []);
-  });
+  it.each<[string, Partial<Service>]>([
+    ['the Service names', { expose: 'cnf-1' }],
+    ['all Services are exposed to', { expose: undefined }],
+  ])(
+    'a purpose alone that %s means the CNF of its own namespace, and no other',
+    (_what, changes) => {
+      const web = service('web', changes);
+      const options = { allTo: 'cnf-1' };
+      expect(outcome([web], options).rules).toEqual([
+        'web: shop cnf-1 wan tcp 80 10.96.0.1 80 ipv4',
+      ]);
+      expect(outcome([web], options, { namespaces: ['edge'] })).toEqual({
+        rules: [],
+        notes: [
+          'uid-web NoCnf: no pod in namespace shop has purpose cnf-1; write namespace/purpose for a CNF of another namespace; the rules that exist stay',
+        ],
+        undecided: ['uid-web'],
+      });
+    },
+  );
 
   const NOT_ACCEPTED =
     'uid-web NotExposed: CNF edge/cnf-1 does not accept Services of namespace shop: its pod template needs annotation sdewan.akraino.org/accepts-services-from: shop';
   const GONE = 'uid-web NoCnf: no pod of CNF edge/cnf-1 exists; the rules that exist stay';
   it.each<[string, Partial<Service>, Partial<Known>, string | undefined]>([
     ['that the CNF does not accept', {}, { accepted: new Set(['other']) }, NOT_ACCEPTED],
-    [
-      'that names the purpose of a CNF that does not accept it',
-      { expose: 'cnf-1' },
-      { namespaces: ['edge'], accepted: new Set() },
-      NOT_ACCEPTED,
-    ],
     ['of another namespace, while no pod can tell', {}, { accepted: undefined }, GONE],
     ["of the CNF's own namespace", { namespace: 'edge' }, { accepted: new Set() }, undefined],
     ['that the operator exposes', { expose: undefined }, { accepted: new Set() }, undefined],

@@ -47,8 +47,6 @@ export type Claims = {
 };
 
 export type Cnfs = {
-  /** Namespaces in which CNF pods of a purpose are known. */
-  namespacesOf: (purpose: string) => readonly string[];
   /** Namespaces whose Services a CNF exposes beside those of its own; undefined: no pod of it is known. */
   acceptedBy: (namespace: string, purpose: string) => ReadonlySet<string> | undefined;
 };
@@ -119,18 +117,12 @@ const refusalOf = (place: Place, service: Service, cnfs: Cnfs): Note | undefined
 
 const RULES_STAY = 'the rules that exist stay';
 
-const meantBy = (asked: string, service: Service, cnfs: Cnfs): Place | Note => {
+/** A purpose alone is that of no other namespace: any tenant can make a pod that has it. */
+const meantBy = (asked: string, { namespace }: Service, cnfs: Cnfs): Place | Note => {
   const [first = '', second] = asked.split('/');
   if (second !== undefined) return { namespace: first, purpose: second };
-  const namespaces = cnfs.namespacesOf(first);
-  if (namespaces.includes(service.namespace))
-    return { namespace: service.namespace, purpose: first };
-  const [only, another] = namespaces;
-  if (only !== undefined && another === undefined) return { namespace: only, purpose: first };
-  const message =
-    only === undefined
-      ? `no pod of a CNF has purpose ${first}; ${RULES_STAY}`
-      : `several namespaces have a CNF with purpose ${first} (${[...namespaces].sort().join(', ')}): write namespace/purpose`;
+  if (cnfs.acceptedBy(namespace, first)) return { namespace, purpose: first };
+  const message = `no pod in namespace ${namespace} has purpose ${first}; write namespace/purpose for a CNF of another namespace; ${RULES_STAY}`;
   return { reason: 'NoCnf', message };
 };
 

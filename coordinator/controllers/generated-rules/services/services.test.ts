@@ -77,7 +77,6 @@ const start = async (there: KubeObject[]) => {
     },
     options: { allTo: undefined, zone: 'wan', exceptNamespaces: [], reservedPorts: [] },
     cnfs: {
-      namespacesOf: () => ['edge'],
       acceptedBy: (_namespace, purpose) =>
         purposes.includes(purpose) ? undefined : new Set(['mallory', 'victim']),
     },

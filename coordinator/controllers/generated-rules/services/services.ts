@@ -184,10 +184,7 @@ const ruleFor = ({ service, ...rule }: WantedRule) =>
   });
 
 /** Many Services name the same few purposes. */
-const memoized = ({ namespacesOf, acceptedBy }: Cnfs): Cnfs => ({
-  namespacesOf: oncePerNames(namespacesOf),
-  acceptedBy: oncePerNames(acceptedBy),
-});
+const memoized = ({ acceptedBy }: Cnfs): Cnfs => ({ acceptedBy: oncePerNames(acceptedBy) });
 
 /** Services can be many. */
 const keptServiceSchema = objectSchema.transform((object): KeptService => {
