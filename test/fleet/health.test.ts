@@ -40,10 +40,10 @@ it('an overdue pod is replaced, but not while fewer than half of the agents are 
   const held = await waitForFleet(cluster, namespace, 'it says that it replaces nobody', (seen) =>
     (seen.conditions ?? []).some(
       ({ type, status, message }) =>
-        type === 'Degraded' && status === 'True' && message.includes('agents report'),
+        type === 'Degraded' && status === 'True' && message.includes('namespaces report'),
     ),
   );
-  expect(held.message).toContain(`${hung.name} is not replaced while only `);
+  expect(held.message).toContain(`${hung.name} is not replaced while agents of only `);
   const uids = (pods: readonly { uid: string }[]) => pods.map(({ uid }) => uid).toSorted();
   expect(uids(await observePods(cluster, namespace, PURPOSE))).toEqual(uids(before));
 

@@ -814,7 +814,7 @@ describe('a pod whose agent is silent for longer than spec.healthTimeout', () =>
     expect(api.get('pods', second)).toBeUndefined();
   });
 
-  it('stays while fewer than half of all agents are heard, and the condition says so', async () => {
+  it('stays while agents of fewer than half of the namespaces are heard, and the condition says so', async () => {
     await twoPods();
     agents = { heard: 2, known: 5 };
     await fallsSilent();
@@ -823,7 +823,7 @@ describe('a pod whose agent is silent for longer than spec.healthTimeout', () =>
     expect(conditionOf('Degraded')).toMatchObject({
       status: 'True',
       reason: 'TooFewAgentsHeard',
-      message: expect.stringContaining('only 2 of 5 agents report'),
+      message: expect.stringContaining('agents of only 2 of 5 namespaces report'),
     });
     agents = { heard: 3, known: 5 };
     await look();

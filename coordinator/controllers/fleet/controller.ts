@@ -112,7 +112,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     world: () => (cnfs.hasSynced() ? deps.standings() : undefined),
     markAll: () => {
       rollOuts.begin();
-      orders.begin();
+      orders.begin(clock.now());
       statuses.clear();
       writes.clear();
       cnfs.store.list().forEach(markObject);

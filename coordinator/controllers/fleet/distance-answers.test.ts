@@ -1,15 +1,18 @@
 import { expect, it } from 'vitest';
 import { REPORTED_AFTER, type FleetOrder } from '#shared/protocol/report.ts';
-import { report, cnfPod, UPTIME } from '../../testing/facts.ts';
+import { NOW, report, cnfPod, UPTIME } from '../../testing/facts.ts';
 import type { PodReport } from '../../rule-status/pod-report.ts';
 import { FleetOrders } from './distance-answers.ts';
 
 const SECOND = 1_000;
 const order = (distance: number): FleetOrder => ({ distance, nextReportMs: 2_000, peers: [] });
 
-/** Pods of which each has reported `ages` milliseconds before UPTIME. */
-const world = (ages: Record<string, number | undefined>) => {
-  const pods = Object.keys(ages).map((name) => cnfPod(name));
+/** Pods of which each has reported `ages` milliseconds before UPTIME, in the namespace before the slash. */
+const world = (ages: Record<string, number | undefined>, startedAt = NOW) => {
+  const pods = Object.keys(ages).map((name) => {
+    const [namespace = ''] = name.includes('/') ? name.split('/') : ['edge'];
+    return cnfPod(name, { namespace, agent: { state: 'started', startedAt } });
+  });
   const reports = new Map(
     Object.entries(ages).flatMap(([name, age]): [string, PodReport][] =>
       age === undefined
@@ -22,6 +25,7 @@ const world = (ages: Record<string, number | undefined>) => {
     pods: () => pods,
     silentAfterMs: 30 * SECOND,
   });
+  orders.begin(NOW);
   orders.newlyLate(UPTIME - 60 * SECOND);
   for (let at = UPTIME - 58 * SECOND; at < UPTIME; at += SECOND) orders.newlyLate(at);
   const told = pods.map(({ uid }, distance) => [uid, order(distance)] as const);
@@ -44,6 +48,26 @@ it('silence of more than half of the agents is the own one, and counts for nothi
   expect(world({ a: 7_000, b: 7_000, c: 100 }).unheard('a')).toBe(false);
 });
 
+it('agents that have never reported do not make it so, however many', () => {
+  const never = { 'noise/a': undefined, 'noise/b': undefined, 'noise/c': undefined };
+  const { orders, unheard } = world({ a: 7_000, b: 100, ...never });
+  expect(unheard('a')).toBe(true);
+  expect(orders.agentsHeard(UPTIME)).toEqual({ heard: 1, known: 1 });
+});
+
+it('agents of one namespace that have reported count as one, however many', () => {
+  const silent = { 'noise/a': 7_000, 'noise/b': 7_000, 'noise/c': 7_000, 'noise/d': 7_000 };
+  const { orders, unheard } = world({ a: 7_000, b: 100, ...silent });
+  expect(unheard('a')).toBe(true);
+  expect(orders.agentsHeard(UPTIME)).toEqual({ heard: 1, known: 2 });
+});
+
+it('agents that ran before this coordinator led and do not report to it count: it may be cut off from them', () => {
+  const ages = { a: 7_000, b: 100, c: undefined, d: undefined };
+  expect(world(ages).unheard('a')).toBe(true);
+  expect(world(ages, NOW - 1).unheard('a')).toBe(false);
+});
+
 it('a coordinator that has not run for a while gives agents their time again', () => {
   const { orders, unheard } = world({ a: 6_001, b: 100, c: 100 });
   expect(orders.newlyLate(UPTIME + 10 * SECOND)).toEqual([]);
@@ -52,7 +76,7 @@ it('a coordinator that has not run for a while gives agents their time again', (
 
 it('agents that were not asked to report so often are not missed before they are silent', () => {
   const { orders, unheard } = world({ a: 20 * SECOND, b: 100, c: 100 });
-  orders.begin();
+  orders.begin(NOW);
   expect(unheard('a')).toBe(false);
   expect(orders.answerTo('uid-a', UPTIME)).toBeUndefined();
 });

@@ -17,7 +17,10 @@ const TICK_MS = 250;
 
 export type Hearing = Pick<FleetPod, 'actual' | 'unheard'>;
 
-/** Agents that have started in all live pods of CNFs, and those of them that report to this replica. */
+/**
+ * Namespaces with agents in live pods of CNFs, and those of them of whose agents at least half
+ * report to this replica: no tenant has more than one voice.
+ */
 export type AgentsHeard = { heard: number; known: number };
 
 export type FleetOrdersDeps = {
@@ -35,6 +38,7 @@ export class FleetOrders {
   /** By the uid of the pod: how often its agent was asked to report. */
   readonly #promised = new Map<string, number>();
   readonly #knownLate = new Set<string>();
+  #leadsSince = 0;
   #listensSince = -Infinity;
   #sweptAt = -Infinity;
 
@@ -42,8 +46,9 @@ export class FleetOrders {
     this.#deps = deps;
   }
 
-  /** A term begins: another coordinator may have given others since. */
-  begin(): void {
+  /** A term begins: another coordinator may have given others since. `now`: wall-clock milliseconds. */
+  begin(now: number): void {
+    this.#leadsSince = now;
     this.#given.clear();
     this.#ofPod.clear();
     this.#promised.clear();
@@ -76,13 +81,11 @@ export class FleetOrders {
   }
 
   agentsHeard(monotonic: number): AgentsHeard {
-    const known = this.#deps
-      .pods()
-      .filter(
-        ({ agent, finished, terminating }) =>
-          agent.state === 'started' && !finished && !terminating,
-      );
-    const heard = known.filter((pod) => this.#isHeard(pod, monotonic));
+    const counting = this.#deps.pods().filter((pod) => this.#counts(pod));
+    const known = [...Map.groupBy(counting, ({ namespace }) => namespace).values()];
+    const heard = known.filter(
+      (pods) => 2 * pods.filter((pod) => this.#isHeard(pod, monotonic)).length >= pods.length,
+    );
     return { heard: heard.length, known: known.length };
   }
 
@@ -96,6 +99,13 @@ export class FleetOrders {
     this.#knownLate.clear();
     for (const uid of late) this.#knownLate.add(uid);
     return found;
+  }
+
+  /** Not what only has the name of an agent: it would have reported to the one that leads now. */
+  #counts({ uid, agent, finished, terminating }: CnfPod): boolean {
+    if (agent.state !== 'started' || finished || terminating) return false;
+    const { startedAt = Infinity } = agent;
+    return this.#deps.reportOf(uid) !== undefined || startedAt < this.#leadsSince;
   }
 
   #isHeard({ uid }: CnfPod, monotonic: number): boolean {

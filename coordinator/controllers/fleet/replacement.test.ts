@@ -117,14 +117,14 @@ describe('a replacement', () => {
     [1, 3, true],
     [2, 4, false],
     [0, 0, false],
-  ])('with %i of %i agents heard is held back: %s', (heard, known, isHeld) => {
+  ])('with agents of %i of %i namespaces heard is held back: %s', (heard, known, isHeld) => {
     const step = stepOf([cnfFacts('old-1'), silent('old-2', 9 * MINUTE)], {
       agents: { heard, known },
     });
     expect(step.replace === undefined).toBe(isHeld);
     expect(step.held).toBe(
       isHeld
-        ? 'old-2 is not replaced while only 1 of 3 agents report: for longer than spec.healthTimeout: its agent does not report'
+        ? 'old-2 is not replaced while agents of only 1 of 3 namespaces report: for longer than spec.healthTimeout: its agent does not report'
         : undefined,
     );
   });

@@ -84,7 +84,7 @@ const decided = (
   const { heard, known } = facts.agents;
   if (!hearsEnough(facts.agents))
     return {
-      held: `${pod.name} is not replaced while only ${heard} of ${known} agents report: ${why}`,
+      held: `${pod.name} is not replaced while agents of only ${heard} of ${known} namespaces report: ${why}`,
     };
   const going = { pod: pod.name, uid: pod.uid, why };
   const isLast = pod.ready && !facts.pods.some((other) => isFitBeside(other, pod));
