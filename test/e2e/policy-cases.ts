@@ -355,15 +355,21 @@ const bindings = ({ closed, open }: Places): Case[] => [
   },
 ];
 
+const HELD = { finalizers: ['example.org/kept'] };
 const POLICY_OF_RULES = { policy: 'sdewan-coordinator-rules', who: 'coordinator' } as const;
 
 const rules = ({ closed }: Places): Case[] => {
   const other = { spec: { dest_ip: '10.0.0.2' } };
   const target = (name: string) => ['firewalldnat', name, '-n', closed];
+  // Its kind has room for so many.
+  const lan1 = ['firewallzone', 'lan1', '-n', closed];
   const natOf = (name: string) => ['cnfnat', name, '-n', closed];
   const owned = (...ownerReferences: object[]) => ({ metadata: { ownerReferences } });
   const taken = { metadata: { labels: MARK, ownerReferences: [OWNER] } };
   const made = { labels: MARK, ownerReferences: [OWNER] };
+  const addresses = (length: number) => ({
+    metadata: { annotations: { 'sdewan.akraino.org/pod-addresses': '1'.repeat(length) } },
+  });
   return [
     {
       ...POLICY_OF_RULES,
@@ -477,6 +483,15 @@ const rules = ({ closed }: Places): Case[] => {
     },
     {
       ...POLICY_OF_RULES,
+      message:
+        'the coordinator may write no annotation sdewan.akraino.org/pod-addresses of more than 49152 characters',
+      denied: {
+        "fill a rule's annotations with addresses": patch(lan1, addresses(49_153)),
+      },
+      allowed: { 'note many addresses': patch(lan1, addresses(49_152)) },
+    },
+    {
+      ...POLICY_OF_RULES,
       message: 'the coordinator may not take its label from a rule',
       denied: {
         'take its label from a rule': patch(target('marked'), {
@@ -490,6 +505,7 @@ const rules = ({ closed }: Places): Case[] => {
       message:
         "the coordinator may add and remove no finalizers except its own and those of ICN's controller",
       denied: {
+        'create a rule with one of its choice': create(dnat(closed, 'new', MARK, HELD)),
         'add a finalizer of its choice': patch(target('theirs'), {
           metadata: { finalizers: ['example.org/kept'] },
         }),
@@ -524,6 +540,14 @@ const rules = ({ closed }: Places): Case[] => {
 };
 
 const POLICY_OF_OBJECTS = { policy: 'sdewan-coordinator-objects', who: 'coordinator' } as const;
+
+const event = (namespace: string, metadata: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Event',
+  metadata: { name: OF_THE_TEST, namespace, ...metadata },
+  involvedObject: { kind: 'Pod', namespace, name: 'x' },
+  reason: 'Test',
+});
 
 const objects = ({ closed, open }: Places): Case[] => [
   {
@@ -584,6 +608,27 @@ const objects = ({ closed, open }: Places): Case[] => [
     allowed: {
       'renew its own': patch(['lease', 'sdewan-coordinator', '-n', SYSTEM], { spec: {} }),
     },
+  },
+  {
+    ...POLICY_OF_OBJECTS,
+    message:
+      'the coordinator may not change finalizers and owners of ConfigMaps, Secrets, Leases, RoleBindings and Events',
+    denied: {
+      'create a ConfigMap that nobody can delete': create(
+        withMetadata(configMap(open, 'sdewan-coordinator-ca', CA), HELD),
+      ),
+      'give one a finalizer': apply(
+        withMetadata(configMap(closed, 'sdewan-coordinator-ca', CA), HELD),
+      ),
+      'create one that holds up the deletion of something else': create(
+        withMetadata(configMap(open, 'sdewan-coordinator-ca', CA), { ownerReferences: [OWNER] }),
+      ),
+      'create a RoleBinding that nobody can delete': create(
+        withMetadata(binding(open, 'sdewan-agent'), HELD),
+      ),
+      'create an Event that nobody can delete': create(event(open, HELD)),
+    },
+    allowed: { 'create an Event': create(event(open)) },
   },
 ];
 
@@ -760,6 +805,15 @@ const nudges = ({ closed }: Places): Case[] => {
         'the coordinator may change only the owners of CNF pods, by their label sdewanPurpose',
       denied: { 'nudge a DaemonSet that is of no CNF': change('another', nudge) },
       allowed: { 'nudge it again': change('cnf', annotated({ [NUDGE_ANNOTATION]: null })) },
+    },
+    {
+      ...common,
+      message:
+        'the coordinator may write no annotation sdewan.akraino.org/nudge of more than 64 characters',
+      denied: {
+        'fill its annotations': change('cnf', annotated({ [NUDGE_ANNOTATION]: 'x'.repeat(65) })),
+      },
+      allowed: {},
     },
   ];
 };
@@ -1010,6 +1064,17 @@ const rolledPods = ({ closed }: Places): Case[] => {
         }),
         'say it no more': annotate({ 'sdewan.akraino.org/policy-groups': null }, STRANGER),
       },
+    },
+    {
+      ...common,
+      message: 'the coordinator may write no annotation of pods of more than 65536 characters',
+      denied: {
+        "fill a pod's annotations": annotate(
+          { 'sdewan.akraino.org/policy-groups': 'x'.repeat(65_537) },
+          STRANGER,
+        ),
+      },
+      allowed: {},
     },
     {
       ...common,

@@ -141,10 +141,10 @@ export const nat = (
   });
 export const zone = (namespace: string, name: string, metadata: object = {}): object =>
   withMetadata(rule('FirewallZone', name, { network: ['ovn-net1'] }), { namespace, ...metadata });
-export const withMetadata = (
-  object: { metadata: object } & Record<string, unknown>,
-  metadata: object,
-): object => ({ ...object, metadata: { ...object.metadata, ...metadata } });
+export const withMetadata = (object: { metadata?: object }, metadata: object): object => ({
+  ...object,
+  metadata: { ...object.metadata, ...metadata },
+});
 
 /** One that is not there: the garbage collector deletes what has no other. */
 export const OWNER = {
