@@ -106,8 +106,8 @@ describe('of two coordinators, the one that leads is lost', async () => {
 
   /** One pod of the CNF goes; gives how long there were too few. */
   const losePod = async (): Promise<number> => {
-    const [pod] = await observePods(cluster, namespace, PURPOSE);
-    const name = pod?.name ?? '';
+    const live = (await observePods(cluster, namespace, PURPOSE)).find((pod) => !pod.terminating);
+    const name = live?.name ?? '';
     await cluster.kubectl(['delete', 'pod', name, '-n', namespace, '--wait=false']);
     const startedAt = performance.now();
     await until('another pod in its place', async () => {
