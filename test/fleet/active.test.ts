@@ -96,5 +96,5 @@ it(
     const { distances } = await seenFleet(cluster, namespace);
     expect(distances?.map(({ distance }) => distance)).toEqual([0, 1, 2]);
   },
-  240_000 + KILLS * KILL_MS,
+  900_000 + KILLS * KILL_MS,
 );
