@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './agent/support/openwrt.ts';
-import { cr, deleted, openPass } from './agent/support/pass.ts';
+import { cr, deleted, openPass, zone } from './agent/support/pass.ts';
 
 let openwrt: TestOpenwrt;
 afterEach(() => openwrt.stop());
@@ -96,6 +96,19 @@ it('begins what an agent has written that died before it could begin it', async 
   );
   const begun = ['install b b_one', 'install b b_two', 'start a a_one', 'start a a_two'];
   expect(told.split('\n').filter((line) => /^(install|start) /.test(line))).toEqual(begun);
+  await pass.driver.close();
+});
+
+it('rules of other packages are applied while charon hangs, and those of IPsec say so', async () => {
+  const pass = await start({ login: 'mounted' });
+  await pass.run([proposal, site('a')]);
+  const { faults } = openwrt.simulator;
+  faults.add({ object: 'file', contains: '"tunnels"', action: { kind: 'hang' } });
+  await openwrt.clock.advance(60_000);
+  const begunAt = openwrt.clock.agent.monotonic();
+  await pass.run([proposal, site('a'), zone('lan1', 'ovn-net1')]);
+  expect(pass.states()).toMatchObject({ a: 'Pending: NotInForce', lan1: 'Applied' });
+  expect(openwrt.clock.agent.monotonic() - begunAt).toBeLessThan(20_000);
   await pass.driver.close();
 });
 

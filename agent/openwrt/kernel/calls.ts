@@ -55,8 +55,9 @@ export const runVerb = async (
   session: UbusSession,
   verb: Verb,
   signal: AbortSignal,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<Told> => {
-  const [answer] = await session.attempt([callOf(verb)], { signal, timeoutMs: TIMEOUT_MS });
+  const [answer] = await session.attempt([callOf(verb)], { signal, timeoutMs });
   return toldBy(verb, answer);
 };
 

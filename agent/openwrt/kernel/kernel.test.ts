@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect, it } from 'vitest';
 import { ASSUMED, OF_TODAY } from '#shared/resources/capabilities.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
+import { OpenwrtUnreachableError } from '../driver.ts';
 import { answered, fakeSession } from '../ubus/client/testing.ts';
 import { createKernel } from './kernel.ts';
 
@@ -68,4 +69,31 @@ it('what charon has not loaded lacks, until it has; another charon is asked at o
   expect(asked()).toBe(before);
   Object.assign(world, { process: '8', loaded: '' });
   expect(await lacking()).toEqual(['connection hub in charon']);
+});
+
+it('a charon that does not answer holds up a look once a minute, and nothing but IPsec is unknown', async () => {
+  const clock = createManualClock();
+  const { session, calls } = fakeSession(({ args }) => {
+    if (isDeepStrictEqual(args?.['params'], ['tunnels']))
+      throw new OpenwrtUnreachableError('ubus file exec', 'no answer within 15 s');
+    return answered({ code: 0, stdout: 'charon 7\n' });
+  });
+  const kernel = createKernel(clock);
+  await kernel.begin(session, signal);
+  const options = { enabled: '1' };
+  const hub = { name: 'hub', anonymous: false, type: 'remote', options };
+  const contents = (name: string) => (name === 'ipsec' ? [hub] : []);
+  const look = { session, capabilities: OF_TODAY, contents, signal };
+  const asked = () =>
+    calls.filter(({ args }) => isDeepStrictEqual(args?.['params'], ['tunnels'])).length;
+  const looks = async () => {
+    const { incomparable, unread } = await kernel.look(look);
+    return { incomparable: [...incomparable.keys()], unread, asked: asked() };
+  };
+
+  expect(await looks()).toEqual({ incomparable: ['ipsec'], unread: undefined, asked: 1 });
+  clock.advance(59_000);
+  expect(await looks()).toMatchObject({ incomparable: ['ipsec'], asked: 1 });
+  clock.advance(1_000);
+  expect(await looks()).toMatchObject({ incomparable: ['ipsec'], asked: 2 });
 });
