@@ -3,7 +3,6 @@
  * of nft that is gone, a route, an ip rule; nft's rules one by one, and mwan3's, are compared once a minute, and after each reload of ours.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
-import type { UciSection } from '#shared/uci/model.ts';
 import type { BySection, KernelLook } from '../driver.ts';
 import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
@@ -14,7 +13,7 @@ import { createMwan3Look, type Mwan3Found } from './loaded-mwan3.ts';
 import { createTableLook, type LoadedTable } from './loaded-table.ts';
 import { sameAgain, type Ask, type Look } from './look.ts';
 import { lackingRouting } from './routing.ts';
-import { compareSections, type Compared } from './sections.ts';
+import { allLack, type Compared } from './sections.ts';
 
 /** What is gone is to be back after 5 s. */
 const LOOK_MS = 3_000;
@@ -25,7 +24,7 @@ export type Kernel = {
   isDue: () => boolean;
   /** @throws OpenwrtError */
   look: (look: Look) => Promise<KernelLook>;
-  /** Its two halves, for who reads the packages at the same time. @throws OpenwrtError */
+  /** Its two halves, for a driver that reads the packages at the same time. @throws OpenwrtError */
   see: (look: Look) => Promise<void>;
   compare: (look: Look) => KernelLook;
   /**
@@ -33,11 +32,11 @@ export type Kernel = {
    * has taken away come back. `table`: fw4's, where it has just been listed. @throws OpenwrtError
    */
   reloaded: (look: Look, packages: readonly string[], table?: string) => Promise<KernelLook>;
-  /** Why nobody looks; undefined where somebody does. */
+  /** Why the agent cannot look into the kernel; undefined where it does. */
   whyUnread: () => string | undefined;
-  /** Undefined where nobody looks. */
+  /** Undefined where the agent does not look. */
   table: () => LoadedTable | undefined;
-  /** Free space, as of the last look. Undefined where nobody looks, or `df` does not say. */
+  /** Free space, as of the last look. Undefined where there is none, or `df` does not say. */
   space: () => Space | undefined;
   /** Differs when what is lacking does. */
   version: () => string;
@@ -63,7 +62,7 @@ type Seen = {
 };
 
 export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
-  /** Why nobody looks. */
+  /** Why the agent does not look. */
   let unread: string | undefined = 'the agent has not looked yet';
   let lookedAt = -Infinity;
   /** What `begin` was given, for the first look of the session. */
@@ -111,7 +110,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const hasTable = capabilities.firewall !== 'fw4' || seen.hasFw4;
     last = lookFrom({
       network: inRouting(contents('network'), seen.routing),
-      firewall: hasTable ? inTable.compare(firewall) : allOf(firewall, `nft's ${FW4}`),
+      firewall: hasTable ? inTable.compare(firewall) : allLack(firewall, `nft's ${FW4}`),
       mwan3: inMwan3.compare(contents('mwan3')),
       ipsec: inCharon.compare(contents('ipsec')),
     });
@@ -181,9 +180,6 @@ const firstAnswer = async (session: UbusSession, signal: AbortSignal): Promise<A
     return { whyNot: 'the login on OpenWRT may not run programs' };
   }
 };
-
-const allOf = (sections: readonly UciSection[], what: string): Compared =>
-  compareSections(sections, () => () => what);
 
 type Found = Readonly<Record<'network' | 'firewall' | 'ipsec', Compared>> & { mwan3: Mwan3Found };
 

@@ -5,7 +5,7 @@ import { found } from './calls.ts';
 import { sameAgain, THOROUGH_LOOK_MS, type Ask, type Look } from './look.ts';
 import { compareMwan3, type Mwan3Compared } from './mwan3.ts';
 import { readIptables } from './mwan3-iptables.ts';
-import { compareSections, type Compared } from './sections.ts';
+import { allLack, type Compared } from './sections.ts';
 
 /** `passes`: what it has loaded is not known yet. */
 export type Mwan3Found = Compared & Partial<Mwan3Compared> & { passes: boolean };
@@ -64,7 +64,10 @@ export const createMwan3Look = (ask: Ask, clock: Pick<Clock, 'monotonic'>): Mwan
     compare: (mwan3) => {
       const { sections = mwan3, text } = seen;
       seen = { ...seen, sections };
-      const compared = hooks >= (expectedHooks ?? 0) ? lacking(sections, text) : gone(sections);
+      const compared =
+        hooks >= (expectedHooks ?? 0)
+          ? lacking(sections, text)
+          : allLack(sections, "mwan3's rules in nft's table mangle");
       return { ...compared, passes: text === undefined };
     },
   };
@@ -75,6 +78,3 @@ const lackingMwan3 = (sections: readonly UciSection[], text: string | undefined)
     if (text === undefined) throw new Error('mwan3 is being reloaded');
     return readIptables(text);
   });
-
-const gone = (sections: readonly UciSection[]): Compared =>
-  compareSections(sections, () => () => "mwan3's rules in nft's table mangle");

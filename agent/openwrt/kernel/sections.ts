@@ -10,6 +10,12 @@ export type Compared = {
 
 export const NOTHING_LACKS: Compared = { lacking: new Map(), incomparable: new Map() };
 
+/** Where `what` is gone, by which the kernel would have all of them. */
+export const allLack = (sections: readonly UciSection[], what: string): Compared => ({
+  lacking: new Map(sections.map(({ name }) => [name, what])),
+  incomparable: new Map(),
+});
+
 /**
  * `begin` reads what all comparisons need; what it gives says of a section what is lacking, or undefined. Either may throw: then the
  * sections, or that section, cannot be compared.
