@@ -99,11 +99,14 @@ const tunnelsIn = (sections: readonly UciSection[]): readonly string[] =>
 /** Which remotes charon has not loaded as a whole. `told`: by the same; undefined: charon does not say. */
 export const lackingTunnels = (ipsec: readonly UciSection[], told: string | undefined): Compared =>
   compareSections(ipsec, () => {
-    const all = told === undefined ? undefined : associationsIn(told);
-    const loaded = all && new Set(all.flatMap(({ kind, name }) => (kind === 'loaded' ? name : [])));
+    const loaded = new Set(
+      associationsIn(told ?? '')
+        .filter(({ kind }) => kind === 'loaded')
+        .map(({ name }) => name),
+    );
     return (section) => {
       if (section.type !== 'remote' || section.options['enabled'] !== '1') return undefined;
-      if (loaded === undefined) throw new Error('charon does not say what it has loaded');
+      if (told === undefined) throw new Error('charon does not say what it has loaded');
       const lacking = tunnelsIn([section]).find((name) => !loaded.has(name));
       return lacking && `connection ${lacking} in charon`;
     };
@@ -140,6 +143,7 @@ export const endTunnels = async (
   after: readonly UciSection[],
   signal: AbortSignal,
 ): Promise<boolean> => {
+  if (names.size === 0) return true;
   const there = new Set(tunnelsIn(after));
   const left = async (): Promise<readonly Association[] | undefined> =>
     (await associationsOf(session, names, signal))?.filter(
@@ -147,10 +151,11 @@ export const endTunnels = async (
     );
   const ending = await left();
   if (ending === undefined) return false;
-  const beginning = (verb: string, mode: 'start' | 'route'): string[] =>
-    names.size === 0 ? [] : beginningIn(mode, after, before).map((one) => `${verb} ${words(one)}`);
-  const begun = [...beginning('install', 'route'), ...beginning('start', 'start')];
-  const lines = [...begun, ...ending.map(lineOf)];
+  const lines = [
+    ...beginningIn('route', after, before).map((name) => `install ${words(name)}`),
+    ...beginningIn('start', after, before).map((name) => `start ${words(name)}`),
+    ...ending.map(lineOf),
+  ];
   if (lines.length === 0) return true;
   const text = lines.map((line) => `${line}\n`).join('');
   await runVerbOn(session, { [TUNNELS_FILE]: text }, 'end-tunnels', signal);
