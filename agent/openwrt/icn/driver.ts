@@ -93,8 +93,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       if (lost) return rejected({ ...lost, left: [] }, deltas, now);
       // The firewall's reload puts rules of iptables in front of its own, in the order in which they are: so it comes last.
       for (const service of servicesOf(deltas.map((delta) => delta.package))) {
-        const action = own(ACTIONS, service) ?? 'restart';
-        await act(client, { service, action }, signal);
+        await act(at, service, own(ACTIONS, service) ?? 'restart');
       }
       for (const { package: name, append } of deltas) if (append.length > 0) state.watch(name);
       return {
@@ -134,11 +133,7 @@ type Outcome = { stuck: ReadonlyMap<string, ReadonlySet<string>>; refused?: Refu
 
 type At = { client: RestClient; state: IcnState; clock: Clock; signal: AbortSignal };
 
-const act = async (
-  client: RestClient,
-  { service, action }: { service: string; action: string },
-  signal: AbortSignal,
-): Promise<void> => {
+const act = async ({ client, signal }: At, service: string, action: string): Promise<void> => {
   const body = JSON.stringify({ action });
   const path = `v1/service/${service}`;
   const call: RestCall = { method: 'PUT', path, body, timeoutMs: SERVICE_TIMEOUT_MS };
@@ -146,9 +141,9 @@ const act = async (
 };
 
 /** iptables holds rules whose objects are gone: only a restart of the firewall, which flushes it, takes them out. */
-const flush = async ({ client, state, signal }: At): Promise<void> => {
-  await act(client, { service: 'firewall', action: 'restart' }, signal);
-  state.trustFirewall();
+const flush = async (at: At): Promise<void> => {
+  await act(at, 'firewall', 'restart');
+  at.state.trustFirewall();
 };
 
 const writeAll = async (deltas: readonly UciDelta[], at: At): Promise<Outcome> => {
