@@ -124,7 +124,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     client: kube,
     namespace: env.SDEWAN_NAMESPACE,
     purpose: env.SDEWAN_PURPOSE,
-    onChange: () => policyKeeper.mark(),
+    onChange: () => policyLoop.mark(),
     clock,
     log,
   });
@@ -132,7 +132,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     driver,
     source,
     information: information.current,
-    otherReports: (now) => policyKeeper.reports(now),
+    otherReports: (now) => policyLoop.reports(now),
     otherUnwatchedKinds: policySource.unwatchedKinds,
     distance: distance.word,
     commentsLost: ledger.untold,
@@ -230,7 +230,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     onStanding: (standing) => {
       changes.stands(standing);
       status.setStanding(standing);
-      policyKeeper.onReached();
+      policyLoop.onReached();
       logLeftOvers(standing.leftOvers);
     },
     onDrift: (packages, sections) => {
@@ -274,7 +274,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     clock,
     log,
   });
-  const policyKeeper = createPolicyLoop({
+  const policyLoop = createPolicyLoop({
     source: policySource,
     policies: () => driver.policies?.(),
     isReached: () => !status.notReady().has('openwrt'),
@@ -328,7 +328,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       loop.run(signal),
       commitConfirm.run(signal),
       policySource.run(signal),
-      policyKeeper.run(signal),
+      policyLoop.run(signal),
       status.run(signal),
       publisher.run(signal),
       information.run(signal),

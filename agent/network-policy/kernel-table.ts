@@ -58,7 +58,7 @@ const BLAMED_MS = 600_000;
 /** nft names the first few lines that it refuses; each round blames more. */
 const MAX_ROUNDS = 8;
 
-/** What the kernel holds, read back. Unknown: somebody has to look. */
+/** What the kernel holds, read back. Unknown: the agent has to look. */
 type Held = { table: PolicyTable | undefined; entries: ReadonlyMap<string, Entry> };
 
 /** `hash`: of the table. */
@@ -85,7 +85,10 @@ export const createKernelTable = (deps: KernelTableDeps): KernelTable => {
   const want = (): void => {
     const enforcements = source.enforcements();
     blamed.forgetAllBut(enforcements);
-    wanted = wantedTable(enforcements, source.groups(), wanted, { good, ...blamed });
+    wanted = wantedTable(enforcements, source.groups(), wanted, {
+      good,
+      isRefused: blamed.isRefused,
+    });
   };
 
   const look = async (device: Policies, signal: AbortSignal): Promise<void> => {

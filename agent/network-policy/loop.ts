@@ -6,7 +6,6 @@ import type { RuleReport } from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import type { Logger } from '#shared/runtime/log.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
 import { OpenwrtError, OpenwrtUnreachableError, type Policies } from '../openwrt/driver.ts';
 import type { Denials } from './denials.ts';
@@ -14,18 +13,17 @@ import { createKernelTable, type KernelTableDeps, type TableState } from './kern
 import { policyReport, type ReadNow } from './reports.ts';
 import type { PolicySource } from './source.ts';
 
-export type PolicyKeeperDeps = Omit<KernelTableDeps, 'denials'> & {
-  source: Pick<PolicySource, 'enforcements' | 'groups' | 'isKnown'>;
+export type PolicyLoopDeps = KernelTableDeps & {
+  source: Pick<PolicySource, 'isKnown'>;
   /** Undefined: the API of this OpenWRT has nothing of the kind, or it is not known which one it has. */
   policies: () => Policies | undefined;
-  /** Whether OpenWRT was reached: before that nobody can say what it supports. */
+  /** Whether OpenWRT was reached: before that it is not known what it supports. */
   isReached: () => boolean;
   paused: () => boolean;
   /** What is reported may have changed. */
   onChange: () => void;
-  denials: Pick<Denials, 'add' | 'begin'>;
+  denials: Pick<Denials, 'add'>;
   clock: Clock;
-  log: Logger;
 };
 
 export type PolicyLoop = {
@@ -42,11 +40,11 @@ const LOOK_MS = 3_000;
 const JITTER = 0.1;
 /** What is denied is for people and their graphs: to read it takes nft as long as to list the whole table. */
 const COUNT_MS = 30_000;
-/** Between tries while the agent has not reached OpenWRT, or has no session: somebody else is about to log in. */
+/** Between tries while the agent has not reached OpenWRT, or has no session: the loop of passes is about to log in. */
 const NO_SESSION_MS = 250;
 const BACKOFF = { baseMs: 250, maxMs: 10_000 };
 
-export const createPolicyLoop = (deps: PolicyKeeperDeps): PolicyLoop => {
+export const createPolicyLoop = (deps: PolicyLoopDeps): PolicyLoop => {
   const { clock, denials, isReached, log, onChange, paused, policies, source } = deps;
   const table = createKernelTable(deps);
   let problem = '';

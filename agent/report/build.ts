@@ -1,6 +1,7 @@
 /** From what is known of the rules on this OpenWRT to what is reported of them. Pure, and never reports more than was read back. */
 import type { Verdict } from '#shared/compile/types.ts';
 import type { Information } from '#shared/protocol/information.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
 import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
 import { few } from '#shared/util/few.ts';
@@ -18,22 +19,47 @@ export type BuildInput = {
   tunnels?: Information['tunnels'] | undefined;
 };
 
-type Outcome = { state: RuleState; reason: Reason; message: string };
+export type Outcome = { state: RuleState; reason: Reason; message: string };
 
 const BEFORE_LOSS = ', or made before it lost its ledger';
 
 /** One per rule of the last pass. */
 export const buildReports = (input: BuildInput): RuleReport[] =>
   input.standing.verdicts.map((verdict) => {
-    const { rule, revision } = verdict;
-    const { state, reason, message } = outcomeOf(verdict, input);
-    const { name, uid, generation = 0 } = rule.metadata;
-    const isDone = state === 'Applied' || state === 'Removed';
-    const text = (isDone ? message : message || sentenceOf(reason)).slice(0, MAX_MESSAGE_LENGTH);
-    const said = { kind: rule.kind, name, uid, generation, revision, state, reason, message: text };
-    if (!isDone) return { ...said, ...generationIn(verdict, input.standing) };
-    return state === 'Applied' ? { ...said, ...tunnelsDownIn(verdict, input) } : said;
+    const said = reportOf(verdict.rule, verdict.revision, outcomeOf(verdict, input));
+    if (!isDone(said)) return { ...said, ...generationIn(verdict, input.standing) };
+    return said.state === 'Applied' ? { ...said, ...tunnelsDownIn(verdict, input) } : said;
   });
+
+const isDone = ({ state }: Pick<Outcome, 'state'>): boolean =>
+  state === 'Applied' || state === 'Removed';
+
+/** `object`: a rule, or another one that is carried to OpenWRT. */
+export const reportOf = (object: RuleObject, revision: string, outcome: Outcome): RuleReport => {
+  const { state, reason, message } = outcome;
+  const { name, uid, generation = 0 } = object.metadata;
+  const text = isDone(outcome) ? message : message || sentenceOf(reason);
+  return {
+    kind: object.kind,
+    name,
+    uid,
+    generation,
+    revision,
+    state,
+    reason,
+    message: text.slice(0, MAX_MESSAGE_LENGTH),
+  };
+};
+
+/** Nothing that was read may be reported. */
+export const unreadOutcome = ({
+  reading,
+  problem,
+}: Pick<BuildInput, 'reading' | 'problem'>): Outcome | undefined => {
+  if (reading === 'holds') return undefined;
+  const reason = reading === 'silent' ? 'OpenwrtUnreachable' : 'OpenwrtUnread';
+  return { state: 'Pending', reason, message: problem };
+};
 
 const tunnelsDownIn = (
   { rule: { kind, metadata } }: Verdict,
@@ -128,10 +154,8 @@ const removedOrNot = (verdict: Verdict, { standing, problem }: BuildInput): Outc
 
 /** Why nothing can be reported of the rule now, whatever was read before. */
 const problemFor = ({ rule }: Verdict, input: BuildInput): Outcome | undefined => {
-  if (input.reading !== 'holds') {
-    const reason = input.reading === 'silent' ? 'OpenwrtUnreachable' : 'OpenwrtUnread';
-    return { state: 'Pending', reason, message: input.problem };
-  }
+  const unread = unreadOutcome(input);
+  if (unread !== undefined) return unread;
   const { unusable, packages } = input.standing;
   const why = unusable.get(packages.get(rule.kind) ?? '');
   return why === undefined
