@@ -98,13 +98,15 @@ export const createLoop = (deps: LoopDeps): Loop => {
   const { driver, pass, pace, refusals, kernelDrift, secrets, timings, clock, log } = deps;
   let dirty = true;
   const inTurn = createTurns();
-  const { answered, soon, untilBack } = createLookTimes(timings, clock);
-  /** Who waits for a pass that has not begun. */
+  /** Told of the first pass that begins from now on. */
   let asked: ((attempt: Attempt) => void)[] = [];
   let left: Fingerprint | undefined;
   let fullPassAt = 0;
+  // As if it had answered when the agent starts: both start at the same time.
+  let answeredAt = clock.monotonic();
   const lastMoment = new AbortController();
 
+  const soon = (): number => jittered(timings.probeIntervalMs, JITTER);
   const untilNextChange = (): number => Math.max(COALESCE_MS, pace.waitMs());
 
   const look = async (isAsked: boolean, signal: AbortSignal): Promise<Found> => {
@@ -152,15 +154,18 @@ export const createLoop = (deps: LoopDeps): Loop => {
         await runPass(lastMoment.signal);
         onAttempt({ outcome: 'passed' });
       }
-      answered();
+      answeredAt = clock.monotonic();
       return dirty && found !== 'answered' ? Math.min(soon(), untilNextChange()) : soon();
     } catch (error) {
       const attempt = failureOf(error);
-      if (attempt.outcome === 'hindered') answered();
       onAttempt(attempt);
-      if (attempt.outcome === 'hindered') throw error;
+      if (attempt.outcome === 'hindered') {
+        answeredAt = clock.monotonic();
+        throw error;
+      }
       // A look costs next to nothing, and a restart has to be noticed within a second. Logins have a gate of their own.
-      return untilBack();
+      const isReturning = clock.monotonic() - answeredAt <= RETURNING_FOR_MS;
+      return isReturning ? Math.min(soon(), jittered(RETURNING_MS, JITTER)) : soon();
     }
   };
 
@@ -206,25 +211,6 @@ const createTurns = (): Turn => {
     const result = last.then(work);
     last = result.catch(() => undefined);
     return result;
-  };
-};
-
-type LookTimes = { answered: () => void; soon: () => number; untilBack: () => number };
-
-/** When the next look is due, in milliseconds: of one that answers, and of one that does not. */
-const createLookTimes = ({ probeIntervalMs }: LoopTimings, clock: Clock): LookTimes => {
-  // As if it had answered when the agent starts: both start at the same time.
-  let answeredAt = clock.monotonic();
-  const soon = (): number => jittered(probeIntervalMs, JITTER);
-  return {
-    answered: () => {
-      answeredAt = clock.monotonic();
-    },
-    soon,
-    untilBack: () =>
-      clock.monotonic() - answeredAt > RETURNING_FOR_MS
-        ? soon()
-        : Math.min(soon(), jittered(RETURNING_MS, JITTER)),
   };
 };
 

@@ -94,15 +94,14 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   };
 
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
-    const now = snapshot();
-    const { rules, information, commentsLost } = now;
+    const { rules, information, commentsLost, ...known } = snapshot();
     const apart = { information, ...(commentsLost && { commentsLost }) };
     const text = JSON.stringify(rules);
     const bootId = boot.id();
     const sequence = deps.nextSequence();
     const pageOf = (part: Part): Report => {
       const times = { startedAt: deps.startedAt, sentAt: clock.now() };
-      return pageWith(now, { bootId, sequence, purpose, clock: times }, part);
+      return pageWith(known, { bootId, sequence, purpose, clock: times, ...part });
     };
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
     if (received?.bootId === bootId && received.rules === text) {
@@ -157,20 +156,20 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
 type Part = Pick<Report, 'page' | 'pages' | 'rules' | 'repeats'>;
 
 const pageWith = (
-  now: Snapshot,
-  { clock, ...head }: Pick<Report, 'bootId' | 'sequence' | 'purpose' | 'clock'>,
-  part: Part,
-): Report => {
-  const { rules: _rules, drifts, stateFolder, unreadOthers = [], verified, ...others } = now;
-  const { information: _apart, commentsLost: _too, ...known } = others;
-  return {
-    version: REPORT_VERSION,
-    ...head,
-    ...known,
-    clock: { ...clock, ...(verified && { verified }) },
-    ...(stateFolder && { stateFolder }),
-    ...(unreadOthers.length > 0 && { unreadOthers: [...unreadOthers] }),
-    ...(part.page === 0 && drifts.length > 0 && { drifts: [...drifts] }),
-    ...part,
-  };
-};
+  {
+    drifts,
+    stateFolder,
+    unreadOthers = [],
+    verified,
+    ...known
+  }: Omit<Snapshot, 'rules' | 'information' | 'commentsLost'>,
+  page: Part & Pick<Report, 'bootId' | 'sequence' | 'purpose' | 'clock'>,
+): Report => ({
+  version: REPORT_VERSION,
+  ...known,
+  ...(stateFolder && { stateFolder }),
+  ...(unreadOthers.length > 0 && { unreadOthers: [...unreadOthers] }),
+  ...(page.page === 0 && drifts.length > 0 && { drifts: [...drifts] }),
+  ...page,
+  clock: { ...page.clock, ...(verified && { verified }) },
+});
