@@ -4,7 +4,7 @@ import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { PassState } from './pass-state.ts';
 import type { Plan } from './plan.ts';
-import { packageOf } from './takeover.ts';
+import { packageOf, sectionOf } from './takeover.ts';
 
 /** `uid`: of the rule that has it. `whole`: an OpenWRT that is another one has none of the package's; `section` is `*`. */
 export type DriftedSection = { package: string; section: string; uid?: string; whole?: true };
@@ -70,11 +70,10 @@ const sectionsOf = (keys: readonly string[], { verdicts }: Plan): DriftedSection
     ),
   );
   return [...wanted].map((key) => {
-    const name = packageOf(key);
     const uid = owners.get(key);
     return {
-      package: name,
-      section: key.slice(name.length + 1),
+      package: packageOf(key),
+      section: sectionOf(key),
       ...(uid !== undefined && { uid }),
     };
   });

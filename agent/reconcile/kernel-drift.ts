@@ -6,7 +6,7 @@ import { createBackoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { lackingIn, type PassState } from './pass-state.ts';
 import type { RuleStates } from './rule-states.ts';
-import { packageOf } from './takeover.ts';
+import { packageOf, sectionOf } from './takeover.ts';
 
 const BACKOFF = { baseMs: 2_000, maxMs: 300_000 };
 
@@ -27,8 +27,8 @@ export const createKernelDrift = (clock: Pick<Clock, 'monotonic'>): KernelDrift 
   return {
     found: (state) => {
       const { warnings } = state.ledger;
-      const isRefused = (key: string) =>
-        warnings.get(packageOf(key))?.has(key.slice(packageOf(key).length + 1)) === true;
+      const isRefused = (key: string): boolean =>
+        warnings.get(packageOf(key))?.has(sectionOf(key)) === true;
       // What OpenWRT has refused no reload brings.
       const keys = [...lackingIn(state).keys()].filter((key) => !isRefused(key));
       const repaired = keys.filter((key) => isDue() || !before.lacking.has(key));

@@ -184,8 +184,9 @@ export const standingIn = (
   state: PassState,
   plan: Plan,
   authors: Pick<Authors, 'of' | 'leaving' | 'wasRemoved'>,
-): RuleStates =>
-  standingOf({
+): RuleStates => {
+  const incomparable = oursIn(state, state.kernel?.incomparable);
+  return standingOf({
     rules: state.input.rules,
     paused: state.input.paused,
     plan,
@@ -197,12 +198,13 @@ export const standingIn = (
     isLedgerLost: state.ledger.lost !== 'no',
     untaken: new Set(state.takeovers.map((takeover) => takeover.package)),
     lacking: lackingIn(state),
-    incomparable: oursIn(state, state.kernel?.incomparable),
-    unreadOthers: unreadOthersIn(state),
+    incomparable,
+    unreadOthers: unreadOthersIn(state.kernel, incomparable),
     authors,
     kernelUnread: state.kernel === undefined ? NO_LOOK : state.kernel.unread,
     warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),
   });
+};
 
 const NO_LOOK = 'the API of this OpenWRT does not show it';
 
@@ -224,20 +226,18 @@ const oursIn = (state: PassState, found: BySection = new Map()): ReadonlyMap<str
   );
 };
 
-/** Without packages of which that may be over at the next look. */
-const unreadOthersIn = (state: PassState): BySection => {
-  const { incomparable = new Map(), passing } = state.kernel ?? {};
-  const ownership = ownershipIn(state);
-  return new Map(
-    [...incomparable].flatMap(([name, why]) => {
-      const isOurs = isOursIn(name, ownership);
-      const sections = state.packages.get(name)?.sections ?? [];
-      const ours = new Set(sections.filter(isOurs).map((section) => section.name));
-      const others = [...why].filter(([section]) => !ours.has(section));
-      return others.length === 0 || passing?.has(name) ? [] : [[name, new Map(others)] as const];
+/** Without packages of which that may be over at the next look. `ours`: by `package.section`. */
+const unreadOthersIn = (
+  kernel: KernelLook | undefined,
+  ours: ReadonlyMap<string, string>,
+): BySection =>
+  new Map(
+    [...(kernel?.incomparable ?? [])].flatMap(([name, why]) => {
+      const others = [...why].filter(([section]) => !ours.has(ledgerKey(name, section)));
+      const isPassing = kernel?.passing?.has(name);
+      return others.length === 0 || isPassing ? [] : [[name, new Map(others)] as const];
     }),
   );
-};
 
 const ownershipIn = ({ kinds, ledger, input }: PassState): Ownership => ({
   kinds,

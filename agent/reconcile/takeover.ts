@@ -119,3 +119,5 @@ export const keysIn = (packages: ReadonlyMap<string, UciPackage>): ReadonlySet<s
   );
 
 export const packageOf = (key: string): string => key.slice(0, key.indexOf('.'));
+
+export const sectionOf = (key: string): string => key.slice(key.indexOf('.') + 1);

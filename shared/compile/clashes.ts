@@ -35,11 +35,9 @@ export const clashesOf = (
     );
     const isOurs = ownershipOf(name, ledger);
     const others = (observed.get(name)?.sections ?? []).filter((section) => !isOurs(section));
+    const sections = [...others, ...(desired.get(name) ?? [])];
     try {
-      for (const { section, other, message } of judge(
-        [...others, ...(desired.get(name) ?? [])],
-        capabilities,
-      )) {
+      for (const { section, other, message } of judge(sections, capabilities)) {
         const author = authors.get(section);
         if (author && !found.has(author))
           found.set(author, message(calledBy(authors, name, other)));
