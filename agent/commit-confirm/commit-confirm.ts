@@ -151,16 +151,16 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
   };
 
   const searchAndGoOn = async (lost: readonly Target[], signal: AbortSignal): Promise<void> => {
-    // In an outage nothing answers: what has answered before the changes is looked at when it is over.
-    const found = await searchIn(
+    const outcome = await searchIn(
       [...changes.values()],
       lost,
       { ...deps, looks, bring, again },
       signal,
     );
-    const guilty = typeof found === 'object' ? changes.get(found.guilty) : undefined;
+    const guilty = typeof outcome === 'object' ? changes.get(outcome.guilty) : undefined;
     if (guilty !== undefined) blame(guilty, lost);
-    if (found !== 'outage') watched = await targets.answering(signal);
+    // In an outage nothing answers: what has answered before the changes is looked at when it is over.
+    if (outcome !== 'outage') watched = await targets.answering(signal);
     const confirmedAt = clock.monotonic() + deadlineMs;
     for (const [uid, change] of changes) changes.set(uid, { ...change, confirmedAt });
     await saveOrSay();

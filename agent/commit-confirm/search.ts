@@ -11,7 +11,7 @@ export type SearchDeps = {
   looks: Looks;
   /** Has a pass undo the changes with these uids, and make all others. */
   bring: (uids: readonly string[], signal: AbortSignal) => Promise<void>;
-  /** Until changes that nobody is to blame for are made again. */
+  /** Until changes are made again of which none is to blame. */
   again: Backoff;
   deadlineMs: number;
   clock: Clock;
