@@ -192,6 +192,16 @@ describe('claimsOf', () => {
     expect(outcome([service('a'), service('b', changes)]).rules).toHaveLength(2);
   });
 
+  it('makes the rules of a Service that has not changed once, however often it looks', () => {
+    const web = service('web');
+    const cnfs: Cnfs = { acceptedBy: () => ACCEPTED };
+    const look = () => claimsOf([web, service('b', { zone: 'lan' })], OPTIONS, cnfs).wanted;
+    const [first, second] = [look(), look()];
+    expect([...first.keys()]).toEqual([...second.keys()]);
+    const shared = [...first].filter(([key, rule]) => second.get(key) === rule);
+    expect(shared.map(([, rule]) => rule.service.name)).toEqual(['web']);
+  });
+
   it('gives the same result in any order, and grants no claim twice', () => {
     const services = fc.uniqueArray(
       fc.record({

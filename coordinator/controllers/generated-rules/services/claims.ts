@@ -8,6 +8,7 @@ import { checkSpec } from '#shared/compile/check.ts';
 import { compare } from '#shared/compile/in-use.ts';
 import { ACCEPTS_ANNOTATION } from '#shared/names.ts';
 import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
+import { oncePerObject } from '#shared/util/memo.ts';
 import { MAX_PORTS, type Service, type ServicePort } from './service.ts';
 
 export type ExposeOptions = {
@@ -67,14 +68,12 @@ export const claimsOf = (
     const holder = holders.get(claim);
     if (holder) return [taken(rule, holder)];
     holders.set(claim, rule.service);
-    wanted.set(`${rule.namespace}/${rule.name}`, rule);
+    wanted.set(keyOf(rule), rule);
     return [];
   };
   for (const service of [...services].sort(byAge)) {
-    const asked = askedOf(service, options);
-    if (asked === undefined) continue;
-    const place = placeOf(asked, service, cnfs);
-    const all = 'reason' in place ? [place] : rulesFor(service, place, options);
+    const refusal = refusalOf(service, options, cnfs);
+    const all = refusal ? [refusal] : rulesFor(options)(service);
     const said = all.flatMap((one) => ('reason' in one ? [one] : grant(one)));
     if (said.some(({ reason }) => reason === 'NoCnf')) undecided.add(service.uid);
     if (said.length > 0) notes.set(service.uid, said);
@@ -93,17 +92,27 @@ const askedOf = (service: Service, options: ExposeOptions): string | undefined =
   return isClusterOwn || options.exceptNamespaces.includes(namespace) ? undefined : options.allTo;
 };
 
-type Place = { namespace: string; purpose: string };
-
-const placeOf = (asked: string, service: Service, cnfs: Cnfs): Place | Note => {
-  const place = meantBy(asked, service, cnfs);
-  return 'reason' in place ? place : (refusalOf(place, service, cnfs) ?? place);
+/** A purpose alone is that of no other namespace: any tenant can make a pod that has it. */
+const placeOf = (asked: string, { namespace }: Service): { namespace: string; purpose: string } => {
+  const [first = '', second] = asked.split('/');
+  return second === undefined
+    ? { namespace, purpose: first }
+    : { namespace: first, purpose: second };
 };
 
-/** Whoever runs the cluster sets `allTo`. A Service that names a CNF of another namespace needs that CNF's consent. */
-const refusalOf = (place: Place, service: Service, cnfs: Cnfs): Note | undefined => {
-  const { namespace, purpose } = place;
+/** The operator of the cluster sets `allTo`. A Service that names a CNF of another namespace needs that CNF's consent. */
+const refusalOf = (service: Service, options: ExposeOptions, cnfs: Cnfs): Note | undefined => {
+  const asked = askedOf(service, options);
+  if (asked === undefined) return undefined;
+  const { namespace, purpose } = placeOf(asked, service);
   const from = service.namespace;
+  if (asked === purpose)
+    return cnfs.acceptedBy(namespace, purpose)
+      ? undefined
+      : {
+          reason: 'NoCnf',
+          message: `no pod in namespace ${namespace} has purpose ${purpose}; write namespace/purpose for a CNF of another namespace; ${RULES_STAY}`,
+        };
   if (service.expose === undefined || namespace === from) return undefined;
   const accepted = cnfs.acceptedBy(namespace, purpose);
   if (accepted?.has(from)) return undefined;
@@ -117,34 +126,27 @@ const refusalOf = (place: Place, service: Service, cnfs: Cnfs): Note | undefined
 
 const RULES_STAY = 'the rules that exist stay';
 
-/** A purpose alone is that of no other namespace: any tenant can make a pod that has it. */
-const meantBy = (asked: string, { namespace }: Service, cnfs: Cnfs): Place | Note => {
-  const [first = '', second] = asked.split('/');
-  if (second !== undefined) return { namespace: first, purpose: second };
-  if (cnfs.acceptedBy(namespace, first)) return { namespace, purpose: first };
-  const message = `no pod in namespace ${namespace} has purpose ${first}; write namespace/purpose for a CNF of another namespace; ${RULES_STAY}`;
-  return { reason: 'NoCnf', message };
-};
-
-const rulesFor = (
-  service: Service,
-  { namespace, purpose }: Place,
-  options: ExposeOptions,
-): (WantedRule | Note)[] => {
-  const { zone = options.zone } = service;
-  const problem = whyNotExposed(service, zone);
-  if (problem !== undefined) return [{ reason: 'NotExposed', message: problem }];
-  return service.ports.flatMap((port) =>
-    service.clusterIps.map((clusterIp) => {
-      const spec = specOf(zone ?? '', port, clusterIp);
-      const refused = problemOf(spec, options);
-      if (refused === undefined)
-        return { namespace, purpose, service, name: nameOf(service, port, clusterIp), spec };
-      const message = `port ${spec.src_dport} ${spec.proto}: ${refused}`;
-      return { reason: 'NotExposed', message };
-    }),
-  );
-};
+/** All Services are looked at whenever one changes, and each can have hundreds of rules. */
+const rulesFor = oncePerObject((options: ExposeOptions) =>
+  oncePerObject((service: Service): readonly (WantedRule | Note)[] => {
+    const asked = askedOf(service, options);
+    if (asked === undefined) return [];
+    const { zone = options.zone } = service;
+    const problem = whyNotExposed(service, zone);
+    if (problem !== undefined) return [{ reason: 'NotExposed', message: problem }];
+    const place = placeOf(asked, service);
+    return service.ports.flatMap((port) =>
+      service.clusterIps.map((clusterIp) => {
+        const spec = specOf(zone ?? '', port, clusterIp);
+        const refused = problemOf(spec, options);
+        if (refused === undefined)
+          return { ...place, service, name: nameOf(service, port, clusterIp), spec };
+        const message = `port ${spec.src_dport} ${spec.proto}: ${refused}`;
+        return { reason: 'NotExposed', message };
+      }),
+    );
+  }),
+);
 
 const problemOf = (
   spec: ReturnType<typeof specOf>,
@@ -194,8 +196,14 @@ const nameOf = (
   return `svc-${name.slice(0, 40)}-${port}-${protocol.toLowerCase()}-${family}-${hash}`;
 };
 
-const claimOf = ({ namespace, purpose, spec }: WantedRule): string =>
-  [namespace, purpose, spec['src'], spec['proto'], spec['src_dport'], spec['family']].join('/');
+const claimOf = oncePerObject(({ namespace, purpose, spec }: WantedRule): string =>
+  [namespace, purpose, spec['src'], spec['proto'], spec['src_dport'], spec['family']].join('/'),
+);
+
+/** By object, since each look asks for those of thousands. */
+export const keyOf = oncePerObject(
+  ({ namespace, name }: { namespace: string; name: string }): string => `${namespace}/${name}`,
+);
 
 const taken = ({ spec }: WantedRule, { namespace, name }: Service): Note => ({
   reason: 'PortTaken',

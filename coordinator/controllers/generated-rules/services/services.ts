@@ -27,7 +27,14 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import { oncePerNames } from '#shared/util/memo.ts';
 import { createGenerator, type Generator, type GeneratorDeps } from '../generator.ts';
 import { generatedRule, isStaying, NameTakenError, type RuleChange } from '../write.ts';
-import { claimsOf, type Claims, type Cnfs, type ExposeOptions, type WantedRule } from './claims.ts';
+import {
+  claimsOf,
+  keyOf,
+  type Claims,
+  type Cnfs,
+  type ExposeOptions,
+  type WantedRule,
+} from './claims.ts';
 import { serviceOf, serviceResource, type Service } from './service.ts';
 
 export type ServicesDeps = GeneratorDeps & {
@@ -168,9 +175,6 @@ const isUnwanted = (rule: RuleObject, { wanted, undecided }: Claims): boolean =>
   !undecided.has(rule.metadata.labels?.[SERVICE_UID_LABEL] ?? '');
 
 const removalOf = (present: RuleObject) => ({ resource: firewallDnat, wanted: undefined, present });
-
-const keyOf = ({ namespace, name }: { namespace: string; name: string }): string =>
-  `${namespace}/${name}`;
 
 const ruleFor = ({ service, ...rule }: WantedRule) =>
   generatedRule({
