@@ -4,13 +4,11 @@ import { DELETING, ruleOf } from '#shared/compile/testing.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { cnfNat as resource } from '#shared/resources/rules/cnf-nat.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
 import { inFakeTime } from '../../testing/fake-time.ts';
 import { createGenerator, type Asked, type GeneratorOptions } from './generator.ts';
+import { DEPS } from './testing/served.ts';
 import { generatedRule, type RuleChange } from './write.ts';
 
 const HOUR_MS = 3_600_000;
@@ -66,20 +64,14 @@ const start = ({
   } as never as KubeClient;
   const generator = createGenerator<Asked>(
     {
+      ...DEPS,
       client,
-      kinds: [],
-      namespace: undefined,
       rules: {
         get: (uid) => known.get(uid) && ({ object: known.get(uid) } as never),
         learn: () => undefined,
         uids: () => known.keys(),
         unknown: new Map(),
       },
-      record: () => undefined,
-      metrics: NO_METRICS,
-      leadership: ALWAYS_LEADING,
-      clock: systemClock,
-      log: silentLogger,
     },
     {
       name: 'test',

@@ -111,8 +111,7 @@ export const createGenerator = <Ask extends Asked>(
   });
 
   return {
-    mark: controller.mark,
-    run: controller.run,
+    ...controller,
     onRule: (uid) => {
       const object = rules.get(uid)?.object;
       const before = owned.keysOf(uid);

@@ -3,6 +3,7 @@ import { expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { Desired } from '#shared/kube/owned.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { createWatchStream } from '#shared/kube/testing/watch-stream.ts';
 import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
 import type { PolicyPod } from '#shared/policy/groups.ts';
 import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
@@ -108,10 +109,7 @@ const setUp = (there: Record<string, object[]>, ms: (what: string) => number) =>
       resourceVersion: '1',
     }),
     watch: async (_: unknown, { signal }: { signal: AbortSignal }) =>
-      (async function* (): AsyncGenerator<Uint8Array> {
-        yield* [];
-        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-      })(),
+      createWatchStream().until(signal),
     create: async ({ plural }: { plural: string }, body: { metadata: { name: string } }) => {
       await write(plural, body.metadata.name);
       return { ...body, metadata: { ...metadataOf(body.metadata.name), ...body.metadata } };

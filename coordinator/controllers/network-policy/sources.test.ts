@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
+import { createWatchStream, type WatchStream } from '#shared/kube/testing/watch-stream.ts';
 import { groupId, type Group } from '#shared/policy/groups.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
@@ -24,7 +25,7 @@ it('leaves nothing on the signal of the program, however long nobody asks for po
 });
 
 type Written = { kind: string; metadata: object } & Record<string, unknown>;
-type Watch = { plural: string; push: (type: string, object: Written) => void };
+type Watch = { plural: string } & Pick<WatchStream, 'push'>;
 
 /** What the API server has of each resource, by its plural. */
 let served: Record<string, Written[]>;
@@ -39,22 +40,9 @@ const client = {
     return { items, resourceVersion: String(version) };
   },
   watch: async ({ plural }: { plural: string }, { signal }: { signal: AbortSignal }) => {
-    const waiting: Uint8Array[] = [];
-    let wake = (): void => {};
-    const push: Watch['push'] = (type, object) => {
-      waiting.push(Buffer.from(`${JSON.stringify({ type, object })}\n`));
-      wake();
-    };
+    const { push, until } = createWatchStream();
     watches.push({ plural, push });
-    return (async function* () {
-      while (!signal.aborted) {
-        yield* waiting.splice(0);
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-          signal.addEventListener('abort', () => resolve(), { once: true });
-        });
-      }
-    })();
+    return until(signal);
   },
 } as unknown as KubeClient;
 

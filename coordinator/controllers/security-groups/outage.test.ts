@@ -4,6 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { createWatchStream } from '#shared/kube/testing/watch-stream.ts';
 import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -89,10 +90,7 @@ const client = {
     return { items: [], resourceVersion: '1' };
   },
   watch: async (_: unknown, { signal }: { signal: AbortSignal }) =>
-    (async function* (): AsyncGenerator<Uint8Array> {
-      yield* [];
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    })(),
+    createWatchStream().until(signal),
   patch: async () => {
     refuse('annotations');
     return {};

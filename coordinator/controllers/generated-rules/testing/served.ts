@@ -1,15 +1,13 @@
 /** What generators of rules are tested with: an API server that serves one list and its watch, in fake time. */
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { createWatchStream } from '#shared/kube/testing/watch-stream.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 
 /** That of Node's promises knows no fake time. */
-export const sleep = (ms: number, signal?: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    setTimeout(resolve, ms);
-    signal?.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
-  });
+export const sleep = sleepOn(systemClock.after);
 
 export const DEPS = {
   kinds: [],
@@ -22,29 +20,13 @@ export const DEPS = {
 };
 
 export const served = (there: readonly KubeObject[]) => {
-  const waiting: Uint8Array[] = [];
-  let wake = (): void => undefined;
+  const { push, until } = createWatchStream();
   const reads = {
     list: async (resource: { schema: { parse: (it: unknown) => unknown } }) => ({
       items: there.map((one) => resource.schema.parse(one)),
       resourceVersion: '1',
     }),
-    watch: async (_: unknown, { signal }: { signal: AbortSignal }) =>
-      (async function* () {
-        while (!signal.aborted) {
-          yield* waiting.splice(0);
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-            signal.addEventListener('abort', () => resolve(), { once: true });
-          });
-        }
-      })(),
+    watch: async (_: unknown, { signal }: { signal: AbortSignal }) => until(signal),
   };
-  return {
-    reads,
-    push: (type: string, object: KubeObject): void => {
-      waiting.push(Buffer.from(`${JSON.stringify({ type, object })}\n`));
-      wake();
-    },
-  };
+  return { reads, push };
 };
