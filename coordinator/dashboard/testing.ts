@@ -5,7 +5,7 @@ import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
-import type { PodKnowledge } from '../controllers/cnf-status/status.ts';
+import { knownPod } from '../controllers/cnf-status/testing.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import { cnfPod } from '../testing/facts.ts';
 import type { PodReport } from '../rule-status/pod-report.ts';
@@ -65,18 +65,16 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
   const podsOf = (namespace: string, purpose: string) =>
     cluster.pods.filter((pod) => pod.namespace === namespace && pod.purpose === purpose);
   const podsKnown = ({ namespace, purpose }: { namespace: string; purpose: string }) =>
-    podsOf(namespace, purpose).map((pod): PodKnowledge => ({
-      name: pod.name,
-      namespace,
-      purpose,
-      node: 'node-1',
-      ip: undefined,
-      ready: pod.ready,
-      notReady: pod.notReady,
-      stranger: false,
-      problem: cluster.reports.has(pod.uid) ? undefined : 'the agent has not reported yet',
-      reported: undefined,
-    }));
+    podsOf(namespace, purpose).map(({ name, uid, ready, notReady }) =>
+      knownPod(name, {
+        namespace,
+        purpose,
+        ip: undefined,
+        ready,
+        notReady,
+        problem: cluster.reports.has(uid) ? undefined : 'the agent has not reported yet',
+      }),
+    );
   const overview = new Overview({
     rules: [
       {

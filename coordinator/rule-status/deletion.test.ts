@@ -23,10 +23,8 @@ const removed = report([word({ state: 'Removed', reason: 'Removed' })]);
 const deleted = rule({ deletedAt: NOW - STARTED_UNSEEN_MS });
 
 const decideFor = (pods: readonly Partial<PodFacts>[], subject = deleted): Decision => {
-  const facts = factsOf(
-    pods.map((pod) => ({ pod: cnfPod('a'), report: undefined, awaited: false, ...pod })),
-  );
-  return decide(subject, facts.pods, facts.reports, context({ awaited: facts.awaited }));
+  const { pods: all, reports, awaited } = factsOf(pods);
+  return decide(subject, all, reports, context({ awaited }));
 };
 
 describe('a rule that is being deleted goes', () => {

@@ -37,13 +37,8 @@ const roll = (
   changes: Partial<Rule> = {},
   time: { now?: number; monotonic?: number } = {},
 ): RuleStatus => {
-  const facts = factsOf(pods.map((pod) => ({ pod: a, report: undefined, awaited: false, ...pod })));
-  return rollup(
-    rule(changes),
-    facts.pods,
-    facts.reports,
-    context({ awaited: facts.awaited, ...time }),
-  );
+  const { pods: all, reports, awaited } = factsOf(pods);
+  return rollup(rule(changes), all, reports, context({ awaited, ...time }));
 };
 
 /** In sync on a and b, as a former coordinator wrote it. */
@@ -530,10 +525,7 @@ describe('whatever is known', () => {
       fc.property(cases, ([subject, pods]) => property(subject, pods)),
       { numRuns: caseCount(2_000) },
     );
-  const rollFacts = (subject: Rule, pods: readonly PodFacts[]): RuleStatus => {
-    const { pods: all, reports, awaited } = factsOf(pods);
-    return rollup(subject, all, reports, context({ awaited }));
-  };
+  const rollFacts = (subject: Rule, pods: readonly PodFacts[]): RuleStatus => roll(pods, subject);
   const live = (pods: readonly PodFacts[]): PodFacts[] =>
     pods.filter(({ pod }) => !pod.finished && !pod.terminating);
   const isFresh = (said: PodFacts['report']): boolean =>
@@ -628,13 +620,8 @@ describe('whatever is known', () => {
           },
         },
       }));
-      const { pods: all, reports, awaited } = factsOf(later);
-      const again = rollup(
-        { ...subject, status },
-        all,
-        reports,
-        context({ now: NOW + 7_000, monotonic: UPTIME + 7_000, awaited }),
-      );
+      const time = { now: NOW + 7_000, monotonic: UPTIME + 7_000 };
+      const again = roll(later, { ...subject, status }, time);
       fc.pre(subject.deletedAt === undefined);
       expect(again).toEqual(status);
     });

@@ -163,18 +163,21 @@ export const podFacts: fc.Arbitrary<PodFacts[]> = fc
     })),
   );
 
-/** The parts of the facts, as roll-up and decision take them. */
+/** The parts of the facts, as roll-up and decision take them. What is not said is of pod `a`, without a report. */
 export const factsOf = (
-  pods: readonly PodFacts[],
+  given: readonly Partial<PodFacts>[],
 ): {
   pods: readonly CnfPod[];
   reports: ReadonlyMap<string, PodReport>;
   awaited: ReadonlySet<string>;
-} => ({
-  pods: pods.map((pod) => pod.pod),
-  reports: reportsOf(pods.map((pod) => [pod.pod, pod.report])),
-  awaited: new Set(pods.filter((pod) => pod.awaited).map((pod) => pod.pod.uid)),
-});
+} => {
+  const facts = given.map(({ pod = cnfPod('a'), ...rest }) => ({ pod, ...rest }));
+  return {
+    pods: facts.map(({ pod }) => pod),
+    reports: reportsOf(facts.map(({ pod, report: said }) => [pod, said])),
+    awaited: new Set(facts.filter(({ awaited }) => awaited).map(({ pod }) => pod.uid)),
+  };
+};
 
 /** Not signed: what a token for reports says of itself. */
 export const tokenSaying = (pod: Pick<CnfPod, 'namespace' | 'name' | 'uid'>): string => {

@@ -8,37 +8,22 @@ import { inFakeTime } from '../../testing/fake-time.ts';
 import { createCnfStatusController } from './controller.ts';
 import type { CnfStatusObject } from '#shared/resources/cnf-status.ts';
 import type { PodKnowledge } from './status.ts';
+import { knownPod } from './testing.ts';
 
 const MINUTE_MS = 60_000;
-const pod: PodKnowledge = {
-  name: 'cnf-1-a',
-  namespace: 'edge',
-  purpose: 'cnf-1',
-  node: 'node-1',
-  ip: '10.1.1.1',
-  ready: true,
-  notReady: '',
-  stranger: false,
-  problem: undefined,
-  reported: undefined,
-};
+const pod = knownPod('cnf-1-a');
 
 const { run } = inFakeTime();
 
-it('tries at growing intervals to write an object that others keep changing', async () => {
-  let tries = 0;
-  const error = (status: number): KubeError => new KubeError('x', 'x', { status, reason: 'x' });
-  const client = {
-    list: async () => ({ items: [], resourceVersion: '1' }),
-    get: async () => Promise.reject(error(404)),
-    create: async () => {
-      tries += 1;
-      throw error(409);
-    },
-  } as never as KubeClient;
+/** With an API server that has none, and answers so. */
+const start = (
+  answers: object,
+  pods: () => readonly PodKnowledge[] = () => [pod],
+): ReturnType<typeof createCnfStatusController> => {
+  const list = async () => ({ items: [], resourceVersion: '1' });
   const controller = createCnfStatusController({
-    client,
-    pods: () => () => [pod],
+    client: { list, ...answers } as never as KubeClient,
+    pods: () => pods,
     classicNamespace: undefined,
     namespace: undefined,
     metrics: NO_METRICS,
@@ -47,6 +32,19 @@ it('tries at growing intervals to write an object that others keep changing', as
     log: silentLogger,
   });
   run(controller);
+  return controller;
+};
+
+it('tries at growing intervals to write an object that others keep changing', async () => {
+  let tries = 0;
+  const error = (status: number): KubeError => new KubeError('x', 'x', { status, reason: 'x' });
+  const controller = start({
+    get: async () => Promise.reject(error(404)),
+    create: async () => {
+      tries += 1;
+      throw error(409);
+    },
+  });
   controller.mark(pod, false);
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
   const before = tries;
@@ -61,8 +59,7 @@ it('writes a problem of a pod at once, and limits how often information about Op
   let pods: readonly PodKnowledge[] = [pod];
   let object: CnfStatusObject | undefined;
   const written: (string | undefined)[] = [];
-  const client = {
-    list: async () => ({ items: [], resourceVersion: '1' }),
+  const answers = {
     get: async () =>
       object ?? Promise.reject(new KubeError('x', 'x', { status: 404, reason: 'x' })),
     create: async (_resource: unknown, body: CnfStatusObject) =>
@@ -71,18 +68,8 @@ it('writes a problem of a pod at once, and limits how often information about Op
       written.push(body.status?.message);
       return (object = body);
     },
-  } as never as KubeClient;
-  const controller = createCnfStatusController({
-    client,
-    pods: () => () => pods,
-    classicNamespace: undefined,
-    namespace: undefined,
-    metrics: NO_METRICS,
-    leadership: ALWAYS_LEADING,
-    clock: systemClock,
-    log: silentLogger,
-  });
-  run(controller);
+  };
+  const controller = start(answers, () => pods);
   controller.mark(pod, true);
   await vi.advanceTimersByTimeAsync(600);
   expect(written).toEqual([undefined]);

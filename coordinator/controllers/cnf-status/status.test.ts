@@ -3,6 +3,7 @@ import type { Information } from '#shared/protocol/information.ts';
 import { cnfStatusSchema } from '#shared/resources/cnf-status.ts';
 import { objectNameOf } from './controller.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './status.ts';
+import { knownPod } from './testing.ts';
 
 const information: Information = {
   interfaces: [
@@ -16,19 +17,9 @@ const information: Information = {
   wans: [{ interface: 'net1', up: true, status: 'online' }],
   leftOut: 0,
 };
-const pod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge => ({
-  name,
-  namespace: 'edge',
-  purpose: 'cnf-1',
-  node: 'node-1',
-  ip: '10.1.1.1',
-  ready: true,
-  notReady: '',
-  stranger: false,
-  problem: undefined,
-  reported: { information, since: Date.UTC(2026, 0, 2, 3, 4, 5) },
-  ...changes,
-});
+const reported = { information, since: Date.UTC(2026, 0, 2, 3, 4, 5) };
+const pod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge =>
+  knownPod(name, { reported, ...changes });
 
 describe('the status of a CNF', () => {
   it('counts what is up over all pods, and lists them by name', () => {

@@ -1,0 +1,16 @@
+/** What may be known of a pod, for unit tests. */
+import type { PodKnowledge } from './status.ts';
+
+export const knownPod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge => ({
+  name,
+  namespace: 'edge',
+  purpose: 'cnf-1',
+  node: 'node-1',
+  ip: '10.1.1.1',
+  ready: true,
+  notReady: '',
+  stranger: false,
+  problem: undefined,
+  reported: undefined,
+  ...changes,
+});
