@@ -10,7 +10,7 @@ export type HealthDeps = {
 
 export const createHealth = ({ notReady, registry }: HealthDeps): Hono => {
   const app = new Hono();
-  // Who asks takes no room from the next one that does: without a login any number could be kept.
+  // A client takes no room from the next one: without a login any number of connections could be kept.
   app.use(async (context, next) => {
     await next();
     context.header('Connection', 'close');

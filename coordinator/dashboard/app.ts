@@ -96,7 +96,7 @@ export const createApp = (deps: AppDeps): Hono<Env> => {
     const code = sessions.codeFor(known.user, known.endsAt);
     return context.json({ code, user: known.user.username, endsInMs: CODE_MS }, 201);
   });
-  // A link of another site opens the page; only a person who reads whose session it is sends the form.
+  // A link of another site opens the page; the form is sent by a person, who has read for which user it signs in.
   app.get('/enter', (context) => {
     if (!mayTry(context)) return strangerPage(context, TOO_MANY);
     const code = context.req.query('code') ?? '';

@@ -68,7 +68,7 @@ export const createExplain = ({ reader, ...known }: ExplainDeps): Explain => {
   };
 };
 
-/** Of what the viewer may not list nothing is read, so nobody may say that it is not there. */
+/** Of what the viewer may not list nothing is read, so the page must not say that it is not there. */
 const withinRights = (view: Explanation, { sees }: RuleToExplain): Explanation => {
   const unseen = view.refersTo.filter(({ kind }) => !sees(kind)).map(({ kind }) => kind);
   return unseen.length === 0

@@ -10,7 +10,7 @@ export type RecentEvent = {
   reason: string;
   message: string;
   count: number;
-  /** RFC 3339; '' where nobody knows. */
+  /** RFC 3339; '' where it is not known. */
   last: string;
 };
 

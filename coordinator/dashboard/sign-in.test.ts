@@ -57,7 +57,7 @@ describe('a code', () => {
     expect((await get('/enter')).status).toBe(401);
   });
 
-  it('signs in nobody by a link, and by no form of another site: it could be the code of its author', async () => {
+  it('signs in by no link, and by no form of another site: it could be the code of its author', async () => {
     const { codeFor, enter, get } = dashboardOf({ rules });
     const code = await codeFor('token-of-ann');
     const followed = await get(`/enter?code=${code}`);

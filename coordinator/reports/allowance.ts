@@ -60,7 +60,7 @@ export class Allowance {
     return {
       report: { ...page, rules },
       keep: () => {
-        this.#all += now.length - (this.#pods.get(uid)?.length ?? 0);
+        this.#all += more;
         this.#pods.set(uid, now);
         this.#namespaces.set(namespace, ofNamespace);
       },

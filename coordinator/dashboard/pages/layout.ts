@@ -89,7 +89,7 @@ export const plainPage = (title: string, words: string): Html =>
     </main>`,
   );
 
-/** For a code, which signs in whoever sends it. */
+/** For a code, which signs in any browser that sends it. */
 export const enterPage = (code: string, username: string): Html =>
   frame(
     'Sign in',

@@ -20,7 +20,7 @@ const MAX_CODES = 100;
 export type Sessions = {
   /** For a user whose token ends at `tokenEndsAt`, undefined when nobody knows. */
   codeFor: (user: SignedIn, tokenEndsAt: number | undefined) => string;
-  /** Who is signed in by it; undefined where nobody is. It stays as it is. */
+  /** The user that it signs in; undefined where it is good for none. It stays as it is. */
   ownerOf: (code: string) => SignedIn | undefined;
   /** Undefined for one that is unknown, used or too old. The cookie is the only thing that finds the session. */
   redeem: (code: string) => { cookie: string; session: Session } | undefined;

@@ -1,6 +1,6 @@
 /**
  * The addresses of host names, asked again when an answer has run out. A name that cannot be looked up keeps its last addresses: an
- * unavailable DNS server must not take a service away. Nothing waits for a look-up, and each namespace has its own: names that nobody answers
+ * unavailable DNS server must not take a service away. Nothing waits for a look-up, and each namespace has its own: names without an answer
  * hold up no other namespace.
  */
 import { isIP } from 'node:net';
@@ -43,7 +43,7 @@ type Asker = {
 };
 
 const RETRY = { baseMs: 2_000, maxMs: 60_000 };
-/** Names that nobody asks for are forgotten when there are more than this. */
+/** Names that no rule asks for are forgotten when there are more than this. */
 const MAX_NAMES = 4_096;
 /** Look-ups of a namespace at a time. */
 const MAX_LOOKUPS = 8;

@@ -54,7 +54,7 @@ const slow = Array.from({ length: 120 }, (_, at) =>
   serviceOf('mallory', `slow-${at}`, `n${at}.slow.test`),
 );
 
-it('names of one tenant that nobody answers hold up no name of another, the same one included', async () => {
+it('names of one tenant that get no answer hold up no name of another, the same one included', async () => {
   const { atOnce, written } = await start([
     ...slow,
     serviceOf('mallory', 'same', 'good.test'),

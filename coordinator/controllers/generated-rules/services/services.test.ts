@@ -161,7 +161,7 @@ describe('the rules of Services', () => {
     expect(rulesOf('web')).toEqual([]);
   });
 
-  it('come back when somebody deletes them, and go to the new CNF when they were of another', async () => {
+  it('come back when another program deletes them, and go to the new CNF when they were of another', async () => {
     const { rulesOf, show, written } = await start([serviceOf('victim', 'web')]);
     const [[uid, rule] = [], [other, another] = []] = [...written];
     if (!rule || !another || uid === undefined || other === undefined) throw new Error('no rules');
