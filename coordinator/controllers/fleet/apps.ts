@@ -196,6 +196,6 @@ export type Found = {
   /** Of that Deployment. */
   sets: readonly FleetReplicaSet[];
   live: readonly FleetPodObject[];
-  /** Names of pods that have ended, and that nobody has deleted; of those alone that a CNF is there for. */
+  /** Names of pods that have ended and still exist; of those alone that a CNF is there for. */
   finished: readonly string[];
 };

@@ -23,7 +23,7 @@ export class TooLargeError extends Error {}
 /** The API server says so without having been sent anything. */
 export class NoRightError extends Error {}
 
-/** What nobody has made cannot have changed: this conflict is one with something else. */
+/** A Deployment that does not exist cannot have changed: this conflict is one with something else. */
 export class DeniedError extends Error {}
 
 export const brokenBy = (

@@ -1,7 +1,7 @@
 /**
  * Watches CNFDeployments, their Deployments, pods and reports; owns the Deployment of each, the gate and the label of its pods, its CNFSets and CNFs, and its
  * status.
- * Each look reads pods and sets from the API server: who gets the traffic is not decided by what a watch knew a moment ago.
+ * Each look reads pods and sets from the API server: which pods get the traffic is not decided by what a watch knew a moment ago.
  */
 import {
   againIn,
@@ -18,7 +18,7 @@ import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
 import { fleetDeployments } from './apps.ts';
 import { BROKEN_MS, brokenBy, TooLargeError } from './broken.ts';
-import { placeOf } from './deployment.ts';
+import { keyOf, placeOf } from './deployment.ts';
 import { createMirror } from './mirror/writer.ts';
 import { createRollOut, type RollOutDeps, type StandingOf } from './roll-out.ts';
 import { brokenStatus } from './status.ts';
@@ -52,8 +52,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   const { client, clock, log, namespace, orders, record, rollOuts } = deps;
   /** Of those whose rights are asked for again. */
   const lacking = new Map<string, Backoff>();
-  const markObject = ({ metadata }: KubeObject): void =>
-    controller.mark(`${metadata.namespace}/${metadata.name}`);
+  const markObject = (object: KubeObject): void => controller.mark(keyOf(object));
   const { cnfs, cordoned, deployments } = createWatches(deps, markObject);
   const mirror = createMirror({
     client,
@@ -64,8 +63,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   });
 
   const writes = createUnansweredWrites();
-  const statuses = createStatusWriter({ client, clock, andThen: writes.andThen });
-  const { roll, forget } = createRollOut(deps, { cordoned, mirror, statuses, writes });
+  const statuses = createStatusWriter({ client, clock, writes });
+  const rollOut = createRollOut({ ...deps, cordoned, mirror, statuses, writes });
 
   const reconcile = async (
     key: string,
@@ -74,9 +73,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   ): Promise<Outcome> => {
     const place = placeOf(key);
     if (cnfs.store.byName(place.namespace, place.name) === undefined) {
-      for (const known of [statuses, writes]) known.forget(key);
+      for (const known of [statuses, writes, rollOut]) known.forget(key);
       lacking.delete(key);
-      forget(key);
       rollOuts.gone(key);
       orders.give(key, new Map());
       return againIn(await mirror.clear(key, signal));
@@ -87,7 +85,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     try {
       const size = tooLarge(cnf.spec.template);
       if (size !== undefined) throw new TooLargeError(size);
-      const outcome = await roll(cnf, standing, signal);
+      const outcome = await rollOut.roll(cnf, standing, signal);
       lacking.delete(key);
       return outcome;
     } catch (error) {

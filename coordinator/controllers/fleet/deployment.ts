@@ -129,7 +129,7 @@ export const selectorOf = ({ spec }: CnfDeployment): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
 
-export const keyOf = ({ metadata: { namespace, name } }: CnfDeployment): string =>
+export const keyOf = ({ metadata: { namespace, name } }: Pick<CnfDeployment, 'metadata'>): string =>
   `${namespace}/${name}`;
 
 export const placeOf = (key: string): { namespace: string; name: string } => {

@@ -2,6 +2,7 @@
 import { isAllowed } from '#shared/kube/access.ts';
 import { PAGE_SIZE, type KubeClient, type NewObject } from '#shared/kube/client.ts';
 import { isConflict } from '#shared/kube/errors.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
 import { find, isControlledBy } from '#shared/kube/owned.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
 import {
@@ -16,6 +17,8 @@ import {
 } from './apps.ts';
 import { DeniedError, NameTakenError, NoRightError } from './broken.ts';
 import { deploymentBody, hashOf, selectorOf } from './deployment.ts';
+import { deploymentReverted } from './events.ts';
+import type { Mirror } from './mirror/writer.ts';
 import { oursOf, sifting } from './owned-lists.ts';
 import type { UnansweredWrites } from './unanswered.ts';
 
@@ -27,16 +30,7 @@ const STRICT = { fieldValidation: 'Strict' } as const;
 /** From the API server. @throws NameTakenError */
 export const look = async (
   cnf: CnfDeployment,
-  {
-    client,
-    cnfOf,
-    signal,
-  }: {
-    client: KubeClient;
-    /** The CNF of a pod. */
-    cnfOf: (namespace: string, pod: string) => object | undefined;
-    signal: AbortSignal;
-  },
+  { client, mirror, signal }: Call & { mirror: Pick<Mirror, 'cnfOf'> },
 ): Promise<Found> => {
   const { namespace: where, name } = cnf.metadata;
   const present = await find(client, fleetDeployments, { namespace: where, name }, { signal });
@@ -49,24 +43,27 @@ export const look = async (
   const finished: string[] = [];
   const isOurs = (pod: FleetPodObject): boolean => {
     const { name: podName } = pod.metadata;
-    if (isFinished(pod) && cnfOf(where, podName)) finished.push(podName);
+    if (isFinished(pod) && mirror.cnfOf(where, podName)) finished.push(podName);
     return isLive(pod) && sets.some((set) => isControlledBy(pod, set));
   };
   const live = oursOf((await client.list(sifting(fleetPods, isOurs), selection)).items);
   return { present, sets, live, finished };
 };
 
-export type DeploymentWrite = Call &
-  Pick<UnansweredWrites, 'andThen'> & {
-    present: FleetDeployment | undefined;
-    /** It was changed by somebody else, and is as it was. */
-    onReverted: () => void;
-  };
-
 export const writeDeployment = async (
   cnf: CnfDeployment,
   spec: object,
-  { client, present, andThen, onReverted, signal }: DeploymentWrite,
+  {
+    client,
+    present,
+    record,
+    writes,
+    signal,
+  }: Call & {
+    present: FleetDeployment | undefined;
+    record: (event: RecordedEvent) => void;
+    writes: UnansweredWrites;
+  },
 ): Promise<FleetDeployment> => {
   await assertRight(cnf, present ? 'update' : 'create', { client, signal });
   const body = deploymentBody(cnf, spec, present);
@@ -77,10 +74,10 @@ export const writeDeployment = async (
   const isTheirs = isSame && known.generation !== generation;
   const isAnother = (after: FleetDeployment | undefined): boolean =>
     after?.metadata.uid === uid && after.metadata.generation !== generation;
-  return andThen(cnf, () => client.replace(fleetDeployments, body, { ...STRICT, signal }), {
+  return writes.andThen(cnf, () => client.replace(fleetDeployments, body, { ...STRICT, signal }), {
     tookEffect: (_, found) => isAnother(found.present),
     follow: (after) => {
-      if (isTheirs && (!after || isAnother(after))) onReverted();
+      if (isTheirs && (!after || isAnother(after))) record(deploymentReverted(cnf));
     },
   });
 };

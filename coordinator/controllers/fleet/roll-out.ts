@@ -17,13 +17,7 @@ import { isPodByPod, isToBeAdopted, markOf, mustWait, orderOf } from './deployme
 import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './distance-answers.ts';
 import { fleetOrders, samePlaces } from './distances.ts';
 import { durationMs } from './duration.ts';
-import {
-  createWeightEvents,
-  deploymentReverted,
-  eventsOf,
-  isRenewed,
-  podReplaced,
-} from './events.ts';
+import { createWeightEvents, eventsOf, isRenewed, podReplaced } from './events.ts';
 import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
 import { cnfFactsOf, type CnfFacts } from './mirror/facts.ts';
 import type { MirrorView } from './mirror/objects.ts';
@@ -50,7 +44,8 @@ export type RollOutDeps = {
   rollOuts: RollOutMetrics;
 };
 
-export type RollOutParts = {
+/** With what its controller watches and writes. */
+type Parts = RollOutDeps & {
   /** Nodes that take no new pods. */
   cordoned: Reflector<KubeObject>;
   mirror: Mirror;
@@ -65,9 +60,8 @@ const ROLLING_MS = 500;
 /** Until the controller of Deployments has come to what was written. */
 const WRITTEN_MS = 100;
 
-export const createRollOut = (deps: RollOutDeps, parts: RollOutParts) => {
-  const { client, clock, orders, record, rollOuts } = deps;
-  const { cordoned, mirror, statuses, writes } = parts;
+export const createRollOut = (parts: Parts) => {
+  const { client, clock, cordoned, mirror, record, rollOuts, statuses, writes } = parts;
   const weights = createWeightEvents(record);
 
   const roll = async (
@@ -75,22 +69,19 @@ export const createRollOut = (deps: RollOutDeps, parts: RollOutParts) => {
     standing: StandingOf,
     signal: AbortSignal,
   ): Promise<Outcome> => {
-    const found = await look(cnf, { client, cnfOf: mirror.cnfOf, signal });
+    const found = await look(cnf, { client, mirror, signal });
     const { present, sets, live, finished } = found;
     writes.settle(cnf, found);
     const template = askedTemplate(cnf, present);
     const asked = templateHash(template);
     const memory = memoryOf(cnf, asked);
-    const seen = live.map((pod) =>
-      factsOfPod(pod, standing, { ...parts, reportedAt: deps.reportedAt, now: clock.now() }),
-    );
+    const seen = live.map((pod) => factsOfPod(parts, pod, standing));
     const order = orderOf(cnf, { template, memory, sets, present, seen });
     const isDue = order.isDue || order.waits;
     const superseded = order.supersedes && mustWait(cnf, { memory, present, seen });
     const isWritten = order.isDue && !superseded && !isToBeAdopted(cnf, present, { memory, seen });
     if (isWritten) {
-      const onReverted = (): void => record(deploymentReverted(cnf));
-      const writing = { client, present, andThen: writes.andThen, onReverted, signal };
+      const writing = { client, present, record, writes, signal };
       const deployment = await writeDeployment(cnf, order.spec, writing);
       statuses.note(cnf, markOf(deployment, order));
       return { againInMs: WRITTEN_MS };
@@ -103,12 +94,7 @@ export const createRollOut = (deps: RollOutDeps, parts: RollOutParts) => {
     const isPlaced = samePlaces(step.distances, distancesIn(cnf));
     if (isPlaced)
       await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
-    const health = healthOfSet(cnf, seen, {
-      step,
-      isDue,
-      agents: orders.agentsHeard(clock.monotonic()),
-      now: clock.now(),
-    });
+    const health = healthOfSet(parts, cnf, { seen, step, isDue });
     const renewal = renewalOf(cnf, health, {
       isFailed: step.memory.failed !== undefined,
       pods: seen,
@@ -117,20 +103,15 @@ export const createRollOut = (deps: RollOutDeps, parts: RollOutParts) => {
     const { failure } = facts;
     const view = { pods: seen, step, asked, failure, held: health.held, renewal };
     const sayInMs = await sayStep(cnf, { view, before: memory }, signal);
-    giveOrders(deps, cnf, { live, step, isSaid: sayInMs === undefined });
+    giveOrders(parts, cnf, { live, step, isSaid: sayInMs === undefined });
     const isAtOnce = followsAtOnce(step, { isPlaced, before: memory });
     const mirrored = { now: clock.now(), sets, pods: seen, finished, step, wanted };
     const mirrorMs = await writeMirror(cnf, mirrored, { isAtOnce, signal });
-    await replace(deps, cnf, health.replace, { live, writes, signal });
+    await replace(parts, cnf, health.replace, { live, signal });
     const renewedMs = isRenewed(cnf, renewal) ? WRITTEN_MS : undefined;
-    const about = { isAtOnce, isDue, now: clock.now() };
-    return soonest(
-      renewedMs,
-      nextLookMs(step, about),
-      sayInMs,
-      mirrorMs,
-      limitMs(health, clock.now()),
-    );
+    const now = clock.now();
+    const lookMs = nextLookMs(step, { isAtOnce, isDue, now });
+    return soonest(renewedMs, lookMs, sayInMs, mirrorMs, limitMs(health, now));
   };
 
   /** Neither the label of a lost pod nor what comes after a call or a failure waits for it. */
@@ -161,14 +142,10 @@ export const createRollOut = (deps: RollOutDeps, parts: RollOutParts) => {
 };
 
 const replace = async (
-  { client, record, rollOuts }: RollOutDeps,
+  { client, record, rollOuts, writes }: Parts,
   cnf: CnfDeployment,
   going: Going | undefined,
-  {
-    live,
-    writes,
-    signal,
-  }: { live: readonly FleetPodObject[]; signal: AbortSignal } & Pick<RollOutParts, 'writes'>,
+  { live, signal }: { live: readonly FleetPodObject[]; signal: AbortSignal },
 ): Promise<void> => {
   const pod = live.find(({ metadata }) => metadata.uid === going?.uid);
   if (!going || !pod) return;
@@ -182,54 +159,41 @@ const replace = async (
 };
 
 const factsOfPod = (
+  { clock, cordoned, mirror, reportedAt }: Parts,
   pod: FleetPodObject,
   standing: StandingOf,
-  {
-    cordoned,
-    mirror,
-    now,
-    reportedAt,
-  }: Pick<RollOutParts, 'cordoned' | 'mirror'> & Pick<RollOutDeps, 'reportedAt'> & { now: number },
 ): CnfFacts => {
-  const target = cnfPodOf(pod);
+  const cnfPod = cnfPodOf(pod);
   const { namespace: where, name, uid } = pod.metadata;
   const leaving = cordoned.store.byName('', pod.spec.nodeName ?? '') !== undefined;
-  const around = { ...standing(target), notReady: target.notReady, leaving };
+  const around = { ...standing(cnfPod), notReady: cnfPod.notReady, leaving };
   return cnfFactsOf(pod, fleetPodOf(pod, around), {
-    troubled: target.troubled,
+    troubled: cnfPod.troubled,
     reportedAt: reportedAt(uid),
     before: mirror.cnfOf(where, name),
-    now,
+    now: clock.now(),
   });
 };
 
 const healthOfSet = (
+  { clock, orders }: Parts,
   { spec }: CnfDeployment,
-  seen: readonly CnfFacts[],
-  {
-    step,
-    isDue,
-    agents,
-    now,
-  }: { step: RollOutStep; isDue: boolean } & Pick<
-    Parameters<typeof healthStep>[0],
-    'agents' | 'now'
-  >,
+  { seen, step, isDue }: { seen: readonly CnfFacts[]; step: RollOutStep; isDue: boolean },
 ): HealthStep =>
   healthStep({
-    now,
+    now: clock.now(),
     createMs: durationMs(spec.createTimeout),
     healthMs: durationMs(spec.healthTimeout),
     replicas: spec.replicas,
     pods: seen.filter(({ set }) => set !== step.memory.failed?.set),
     current: step.memory.current,
     atRest: step.stage === 'Current' && !isDue && !spec.paused,
-    agents,
+    agents: orders.agentsHeard(clock.monotonic()),
   });
 
-/** After the status has them: whoever comes to lead tells the same. */
+/** After the status has them: the next leader tells the same. */
 const giveOrders = (
-  { addressesOf, orders }: Pick<RollOutDeps, 'addressesOf' | 'orders'>,
+  { addressesOf, orders }: Parts,
   cnf: CnfDeployment,
   { live, step, isSaid }: { live: readonly FleetPodObject[]; step: RollOutStep; isSaid: boolean },
 ): void => {

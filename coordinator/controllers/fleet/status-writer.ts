@@ -19,15 +19,17 @@ const WORDS_MS = 2_000;
 const ROLLING_WORDS_MS = 10_000;
 const BRIEF_MS = 1_000;
 
-export type StatusWriterDeps = Pick<UnansweredWrites, 'andThen'> & {
-  client: KubeClient;
-  clock: Pick<Clock, 'monotonic'>;
-};
-
 export type StatusWriter = ReturnType<typeof createStatusWriter>;
 
-export const createStatusWriter = (deps: StatusWriterDeps) => {
-  const { client, clock } = deps;
+export const createStatusWriter = ({
+  client,
+  clock,
+  writes,
+}: {
+  client: KubeClient;
+  clock: Pick<Clock, 'monotonic'>;
+  writes: UnansweredWrites;
+}) => {
   const saidAt = new Map<string, number>();
   /** Since when words and counts differ from those that were said last. */
   const differsSince = new Map<string, number>();
@@ -45,7 +47,7 @@ export const createStatusWriter = (deps: StatusWriterDeps) => {
     if (waitMs === undefined) differsSince.delete(key);
     if (waitMs !== 0) return waitMs;
     const fence = { client, resource: cnfDeploymentResource, object: cnf };
-    await deps.andThen(cnf, () => replaceStatus(fence, status, { signal }), {
+    await writes.andThen(cnf, () => replaceStatus(fence, status, { signal }), {
       tookEffect: (after) => isDeepStrictEqual(after.status, status),
       follow: () => {
         written.delete(key);

@@ -10,6 +10,7 @@ import { cnfResource, type CnfObject } from '#shared/resources/cnf.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { atOnce } from '#shared/util/at-once.ts';
+import { keyOf } from '../deployment.ts';
 import { goesWithItsPod, wantedCnfOf, wantedSetOf, type MirrorView } from './objects.ts';
 import { alike, createRounds, pacesOf, type Writer } from './rounds.ts';
 
@@ -80,7 +81,7 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     view: MirrorView,
     { client: writer, passing, signal: aborted }: Call & { passing: Writer },
   ): Promise<void> => {
-    const { namespace: where, name } = cnf.metadata;
+    const { namespace: where } = cnf.metadata;
     const { current } = view.step.memory;
     const ofSets = view.sets.map((replicaSet) => {
       const present = sets.store.byName(where, replicaSet.metadata.name);
@@ -101,7 +102,7 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     await writeThose(({ isNew }) => isNew, writer);
     const isGone = (one: CnfObject): boolean =>
       !goesWithItsPod(one) || view.finished.includes(one.metadata.name);
-    await removeOthers(`${where}/${name}`, { view, isGone }, { client: writer, signal: aborted });
+    await removeOthers(keyOf(cnf), { view, isGone }, { client: writer, signal: aborted });
     // Last, as they may have to wait.
     await writeThose(({ isNew, isPassing }) => !isNew && !isPassing, writer);
     await writeThose(({ isNew, isPassing }) => !isNew && isPassing, passing);
@@ -113,7 +114,7 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     cnfOf: (where, pod) => cnfs.store.byName(where, pod),
     write: (cnf, view, signal) =>
       rounds.round(
-        `${cnf.metadata.namespace}/${cnf.metadata.name}`,
+        keyOf(cnf),
         pacesOf(cnf, view),
         (writer, passing) => writeAll(cnf, view, { client: writer, passing, signal }),
         signal,
