@@ -18,7 +18,7 @@ export const createChanged = () => {
       });
     },
     has: (key: string): boolean => byKey.has(key),
-    /** Nothing is known of a key that somebody marked otherwise, so all of it. */
+    /** Of a key that was marked otherwise nothing is known, so all of it. */
     take: (key: string): About => {
       const about = byKey.get(key) ?? 'all';
       byKey.delete(key);

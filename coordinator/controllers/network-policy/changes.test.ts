@@ -6,7 +6,7 @@ import type { AddressGroup } from '#shared/resources/address-group.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
 import { compiledOf } from '../../cli/policies/testing.ts';
 import { changesFor, type ObjectChange, type Present } from './changes.ts';
-import { askedOf, compiledAt, NOTHING_ASKED, type AskedPolicies } from './desired.ts';
+import { askedOf, compiledAt, type AskedPolicies } from './desired.ts';
 import { createLiveGroups } from './live-groups.ts';
 import type { Gateway } from './enforcing-cnfs.ts';
 
@@ -54,6 +54,7 @@ const asked = (policies: Policy[], pods = [server, client], gateway = GATEWAY): 
   for (const each of pods) groups.put(each.uid, each);
   return askedOf(compiled, groups);
 };
+const NOTHING_ASKED = asked([]);
 
 const manyAddresses = Array.from(
   { length: MAX_GROUP_MEMBERS + 1 },

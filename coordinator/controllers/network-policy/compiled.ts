@@ -4,7 +4,7 @@ import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
 import { compiledAt, type Compiled } from './desired.ts';
 import { gatewaysOf, type Gateway } from './enforcing-cnfs.ts';
 import { keyOf } from './objects.ts';
-import type { PolicyWorld } from './sources.ts';
+import type { PolicyReader, PolicyWorld } from './sources.ts';
 
 export type CompiledDeps = {
   world: PolicyWorld;
@@ -14,18 +14,18 @@ export type CompiledDeps = {
 };
 
 export const createCompiled = (
-  { asking: askingNow, record, world }: CompiledDeps,
-  { onPolicies, onTouched }: Pick<Parameters<PolicyWorld['join']>[0], 'onPolicies' | 'onTouched'>,
+  { asking, record, world }: CompiledDeps,
+  { onPolicies, onTouched }: Pick<PolicyReader, 'onPolicies' | 'onTouched'>,
 ) => {
-  /** Undefined: nobody knows, or what is known has changed. */
+  /** Undefined: that is not known, or what is known has changed. */
   let gateways: ReadonlyMap<string, Gateway> | undefined;
   let compiled: ReadonlyMap<string, ReadonlyMap<string, Compiled>> | undefined;
 
   const gatewaysNow = (): ReadonlyMap<string, Gateway> | undefined => {
     if (gateways) return gateways;
-    const asking = askingNow();
-    if (asking === undefined) return undefined;
-    const found = gatewaysOf(asking);
+    const pods = asking();
+    if (pods === undefined) return undefined;
+    const found = gatewaysOf(pods);
     for (const { object, message } of found.invalid)
       record({ object, type: 'Warning', reason: 'InvalidAnnotation', message, once: true });
     gateways = new Map(found.gateways.map((one) => [keyOf(one), one]));
@@ -54,17 +54,15 @@ export const createCompiled = (
 
   return {
     gateways: gatewaysNow,
-    at: (key: string): ReadonlyMap<string, Compiled> => compiledNow().get(key) ?? NOTHING_COMPILED,
-    /** Another term begins. */
-    askAgain: (): void => {
-      gateways = undefined;
-    },
-    /** A CNF may ask for policies from now on, or not any more. */
-    onPlaces: (): void => {
+    /** Nothing for a CNF that enforces no policies. */
+    at: (key: string): ReadonlyMap<string, Compiled> =>
+      (gatewaysNow()?.has(key) ? compiledNow().get(key) : undefined) ?? NOTHING,
+    /** From now on other CNFs may enforce policies. */
+    forget: (): void => {
       gateways = undefined;
       compiled = undefined;
     },
   };
 };
 
-export const NOTHING_COMPILED: ReadonlyMap<string, Compiled> = new Map();
+const NOTHING: ReadonlyMap<string, Compiled> = new Map();

@@ -7,11 +7,10 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
 import { createChanged, type Changed } from './changed.ts';
 import { changesFor, isAbout, type About } from './changes.ts';
-import { createCompiled, NOTHING_COMPILED, type CompiledDeps } from './compiled.ts';
-import { askedOf, NOTHING_ASKED, type AskedPolicies } from './desired.ts';
+import { createCompiled, type CompiledDeps } from './compiled.ts';
+import { askedOf, type AskedPolicies } from './desired.ts';
 import type { PolicyMetrics } from './metrics.ts';
 import { keyOf, placeOf, type PolicyPlace } from './objects.ts';
 import { createOwnObjects } from './own-objects.ts';
@@ -68,27 +67,29 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
 
   deps.policyMetrics.exposeGroups(world.groups.size);
 
+  /** From now on, until another's change has waited for long enough. */
+  const turnOf = (key: string): (() => boolean) => {
+    const until = clock.monotonic() + TURN_MS;
+    return () => clock.monotonic() >= until && changed.has(key);
+  };
+
   const carryOut = async (key: string, about: About, signal: AbortSignal): Promise<Outcome> => {
     const place = placeOf(key);
-    const gateway = compiled.gateways()?.get(key);
-    // Of a CNF whose annotation nobody can read what is in force stays.
-    if (gateway?.isUnread) return 'done';
-    const at = gateway ? compiled.at(key) : NOTHING_COMPILED;
-    const wanted = gateway ? askedOf(at, world.groups) : NOTHING_ASKED;
+    // Of a CNF whose annotation cannot be read what is in force stays.
+    if (compiled.gateways()?.get(key)?.isUnread) return 'done';
+    const at = compiled.at(key);
+    const wanted = askedOf(at, world.groups);
     const present = own.at(key);
     tellRefused(wanted, { record, world });
     const changes = changesFor(place, wanted, present, about);
-    const outcome = await own.write(changes, { isEnough: turnOf(key, { changed, clock }), signal });
+    const outcome = await own.write(changes, { isEnough: turnOf(key), signal });
     if (outcome !== 'done') return outcome;
     const told = present.enforcements
       .map(own.writtenEnforcements.latest)
       .filter(({ spec }) => isAbout(about, spec.policy.uid, spec));
     const statuses = { client, podsOf, record, world, written: own.writtenEnforcements };
     const of = { compiled: at, present: told };
-    const rest = await writeStatuses(statuses, place, of, {
-      isEnough: turnOf(key, { changed, clock }),
-      signal,
-    });
+    const rest = await writeStatuses(statuses, place, of, { isEnough: turnOf(key), signal });
     if (rest.length > 0) changed.add(key, { policies: rest });
     return 'done';
   };
@@ -115,7 +116,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
       return isKnown && (known.size === 0 || world.isKnown()) ? true : undefined;
     },
     markAll: () => {
-      compiled.askAgain();
+      compiled.forget();
       for (const key of keys()) {
         changed.add(key, { isAll: true });
         controller.mark(key, 0);
@@ -128,7 +129,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
 
   return {
     onPlaces: () => {
-      compiled.onPlaces();
+      compiled.forget();
       markAll({ isAll: true });
     },
     run: controller.run,
@@ -145,13 +146,4 @@ const tellRefused = (
     const object = message !== undefined && world.policy(uid);
     if (object) record({ object, type: 'Warning', reason: 'NotEnforced', message, once: true });
   }
-};
-
-/** From now on, until another's change has waited for long enough. */
-const turnOf = (
-  key: string,
-  { changed, clock }: { changed: ReturnType<typeof createChanged>; clock: Clock },
-): (() => boolean) => {
-  const until = clock.monotonic() + TURN_MS;
-  return () => clock.monotonic() >= until && changed.has(key);
 };

@@ -30,13 +30,6 @@ export type AskedPolicies = {
   crowded: ReadonlyMap<string, string>;
 };
 
-export const NOTHING_ASKED: AskedPolicies = {
-  enforcements: new Map(),
-  groups: new Map(),
-  refused: new Map(),
-  crowded: new Map(),
-};
-
 /** By uid; those that do not hold there are left out. Those that come first have the selectors of their namespace first. */
 export const compiledAt = (
   gateway: Gateway,
