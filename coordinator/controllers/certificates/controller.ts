@@ -57,6 +57,7 @@ const SECRET = 'certificates';
 export const createCertificates = (deps: CertificatesDeps): Certificates => {
   const { store, policy, leadership, clock, log } = deps;
   const served = createServed(deps);
+  const { isKnown, known } = served;
   let isUnpublished = false;
   let looksForNothing = 0;
   const untilNextLook = (): number =>
@@ -75,8 +76,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     if (material !== undefined) served.adopt(material, provided);
     if (leadership.term() === undefined) return deps.pollMs;
     // Serving must not wait for it without limit, but no CA may be used before it was published.
-    const toPublish = material && { material, token: served.tokenInUse() };
-    const outcome = toPublish && (await published(deps, toPublish, signal));
+    const outcome = material && (await published(material, signal));
     isUnpublished = outcome === 'failed';
     looksForNothing = outcome === 'absent' ? looksForNothing + 1 : 0;
     if (outcome === 'failed') return Math.min(PUBLISH_AGAIN_MS, deps.pollMs);
@@ -91,6 +91,23 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     );
     if (wrote) log.info({ step: plan.step }, 'certificate Secret updated');
     return 0;
+  };
+
+  const published = async (
+    material: Material,
+    signal: AbortSignal,
+  ): Promise<'done' | 'absent' | 'failed'> => {
+    try {
+      const token = served.tokenInUse();
+      // Without one the next step of the plan makes it.
+      const isDone =
+        token === undefined || (await deps.publish({ bundle: bundleOf(material), token }, signal));
+      return isDone ? 'done' : 'absent';
+    } catch (err) {
+      signal.throwIfAborted();
+      log.error({ err }, 'failed to publish the CA and the paths of the webhooks');
+      return 'failed';
+    }
   };
 
   const settle = async (signal: AbortSignal): Promise<number> => {
@@ -124,41 +141,20 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
   return {
     prepare: async (signal) => {
       await settle(signal);
-      const isPublished = (): boolean => served.isKnown() && !isUnpublished;
-      for (
-        let tries = 0;
-        !isPublished() && !(served.isKnown() && tries >= PUBLISH_TRIES);
-        tries += 1
-      ) {
+      const isPublished = (): boolean => isKnown() && !isUnpublished;
+      for (let tries = 0; !isPublished() && !(isKnown() && tries >= PUBLISH_TRIES); tries += 1) {
         await clock.sleep(AWAITED_AGAIN_MS, signal);
         await settle(signal);
       }
     },
-    serving: () => served.known().serving,
-    bundle: () => bundleOf(served.known()),
+    serving: () => known().serving,
+    bundle: () => bundleOf(known()),
     onServing: served.onServing,
     onBundle: served.onBundle,
     isGoodToken: served.isGoodToken,
-    expiresAt: () => inspect(served.known().serving.cert).expiresAt,
+    expiresAt: () => inspect(known().serving.cert).expiresAt,
     run: async (signal) => {
       await Promise.all([controller.run(signal), follow(signal)]);
     },
   };
-};
-
-const published = async (
-  { log, publish }: Pick<CertificatesDeps, 'log' | 'publish'>,
-  { material, token }: { material: Material; token: string | undefined },
-  signal: AbortSignal,
-): Promise<'done' | 'absent' | 'failed'> => {
-  try {
-    // Without one the next step of the plan makes it.
-    const isDone =
-      token === undefined || (await publish({ bundle: bundleOf(material), token }, signal));
-    return isDone ? 'done' : 'absent';
-  } catch (err) {
-    signal.throwIfAborted();
-    log.error({ err }, 'failed to publish the CA and the paths of the webhooks');
-    return 'failed';
-  }
 };
