@@ -46,8 +46,7 @@ import { Rules, type WatchedKind } from './sources/rules.ts';
 import { isSilent } from './rule-status/pod-verdict.ts';
 import type { PodReport } from './rule-status/pod-report.ts';
 import type { CnfPod } from './sources/cnf-pod.ts';
-import { spansOfReport, spansOfStatus } from './tracing/spans.ts';
-import type { Tracing } from './tracing/spans.ts';
+import { spansOfReport, spansOfStatus, type Tracing } from './tracing/spans.ts';
 
 export type CoordinatorOptions = {
   client: KubeClient;
@@ -278,8 +277,8 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       for (const name of packages) record(commentsRemoved(pod, name));
     },
     onStateFolder: (pod, cause) => record(stateFolderUnwritable(pod, cause)),
-    onUnreadOthers: (pod, unread) => {
-      for (const each of unread) record(sectionsUnread(pod, each));
+    onUnreadOthers: (pod, packages) => {
+      for (const each of packages) record(sectionsUnread(pod, each));
     },
     onTimes: tracing.isOn ? trace : undefined,
     onResult: (result) => metrics.reports.inc({ result }),

@@ -19,9 +19,9 @@ export const knowledgeOf = (
   sources: Sources,
 ): PodKnowledge[] => {
   const { pods, reports } = sources;
-  const targets = of ? pods.ofPurpose(of.namespace, of.purpose) : pods.all();
-  const strangers = strangersAmong(targets);
-  return targets
+  const all = of ? pods.ofPurpose(of.namespace, of.purpose) : pods.all();
+  const strangers = strangersAmong(all);
+  return all
     .filter(({ finished }) => !finished)
     .flatMap((pod) => {
       const { name, namespace, purpose, ready, uid } = pod;

@@ -186,7 +186,7 @@ export class RulesController {
     let decision = facts.decide(rule, pods);
     let lookAgain = false;
     if (decision.remove && hasOurFinalizers(version)) {
-      pods = await facts.lookForTargets(rule);
+      pods = await facts.lookForPods(rule);
       decision = facts.decide(rule, pods);
       if (decision.remove) {
         await this.#removeFinalizer(version, deletedAt, signal);

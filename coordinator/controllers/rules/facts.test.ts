@@ -57,7 +57,7 @@ it('pods of another purpose do not count for a rule', () => {
 it('a pod of another purpose that still reports a rule being deleted may have it', async () => {
   says('Applied');
   expect(namesFor({ deletedAt: 1 })).toEqual(['own', 'foreign']);
-  expect(await facts.lookForTargets(rule({ deletedAt: 1, purpose: undefined }))).toEqual([foreign]);
+  expect(await facts.lookForPods(rule({ deletedAt: 1, purpose: undefined }))).toEqual([foreign]);
 });
 
 it('unless it reports the rule as removed, or not at all', () => {

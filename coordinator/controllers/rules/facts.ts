@@ -35,7 +35,7 @@ export class RuleFacts {
   }
 
   /** The same from the API server, pods without a label too. @throws KubeError */
-  async lookForTargets(rule: Rule): Promise<CnfPod[]> {
+  async lookForPods(rule: Rule): Promise<CnfPod[]> {
     const present = await this.#deps.pods.look(rule.namespace);
     return present.filter((pod) => this.#mayHold(rule, pod));
   }

@@ -46,7 +46,7 @@ const KEY = 'all';
 const COALESCE_MS = 50;
 /** Until the quota is asked for again. */
 const QUOTA_AGAIN_MS = 10_000;
-/** Somebody else changes things, too; whoever is overtaken so often in a row is refused for another reason. */
+/** Others change things, too; a coordinator that is overtaken so often in a row is refused for another reason. */
 const MAX_OVERTAKEN = 6;
 /** Whose uid lives as long as the cluster. */
 const CLUSTER_NAMESPACE = 'kube-system';

@@ -2,6 +2,7 @@
  * Where packets of a policy come from or go to, as Neutron's rules name it, and what must be there for that: a group without rules for each
  * selector, address groups of blocks.
  */
+import { createHash } from 'node:crypto';
 import {
   blockText,
   parseAddress,
@@ -11,7 +12,6 @@ import {
 } from '#shared/policy/addresses.ts';
 import type { Peer } from '#shared/policy/enforcement.ts';
 import { groupId, type Group } from '#shared/policy/groups.ts';
-import { createHash } from 'node:crypto';
 import type { Members } from './members.ts';
 import { blocksName, clusterTag, descriptionOf, selectorName } from './names.ts';
 import { outermost, piecesOf } from './pieces.ts';
