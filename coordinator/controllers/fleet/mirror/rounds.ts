@@ -72,7 +72,7 @@ export const createRounds = ({
 };
 
 /** By how long ago the last write was. */
-export const pacesOf =
+export const pacesFor =
   (cnf: CnfDeployment, view: MirrorView) =>
   (sinceMs: number): Paces =>
     isSettled(view.step) ? alike(sinceMs) : rolling(cnf, view, sinceMs);

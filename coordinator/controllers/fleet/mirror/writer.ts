@@ -12,7 +12,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import { keyOf } from '../deployment.ts';
 import { goesWithItsPod, wantedCnfOf, wantedSetOf, type MirrorView } from './objects.ts';
-import { alike, createRounds, pacesOf, type Writer } from './rounds.ts';
+import { alike, createRounds, pacesFor, type Writer } from './rounds.ts';
 
 export type MirrorDeps = {
   client: KubeClient;
@@ -115,7 +115,7 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     write: (cnf, view, signal) =>
       rounds.round(
         keyOf(cnf),
-        pacesOf(cnf, view),
+        pacesFor(cnf, view),
         (writer, passing) => writeAll(cnf, view, { client: writer, passing, signal }),
         signal,
       ),
