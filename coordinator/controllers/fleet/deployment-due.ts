@@ -1,14 +1,8 @@
 /** What the Deployment of a CNFDeployment should be, whether it has to be written, and what that waits for. Pure. */
 import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
-import { setOf, type FleetDeployment, type FleetReplicaSet } from './apps.ts';
+import { setOf, type FleetDeployment, type FleetReplicaSet, type PodTemplateText } from './apps.ts';
 import type { Memory } from './decide.ts';
-import {
-  hashOf,
-  templateHash,
-  templateOfSet,
-  wantedSpec,
-  type askedTemplate,
-} from './deployment.ts';
+import { hashOf, templateHash, templateOfSet, wantedSpec } from './deployment.ts';
 import type { FleetPod } from './pod.ts';
 
 export type WrittenDeployment = NonNullable<CnfDeploymentStatus['deployment']>;
@@ -36,7 +30,7 @@ export const orderOf = (
     present,
     seen,
   }: {
-    template: ReturnType<typeof askedTemplate>;
+    template: PodTemplateText;
     memory: Memory;
     sets: readonly FleetReplicaSet[];
     present: FleetDeployment | undefined;
@@ -54,7 +48,7 @@ export const orderOf = (
 
 const orderFor = (
   cnf: CnfDeployment,
-  template: ReturnType<typeof askedTemplate>,
+  template: PodTemplateText,
   present: FleetDeployment | undefined,
 ): Omit<Order, 'waits'> => {
   const spec = wantedSpec(cnf, template);
