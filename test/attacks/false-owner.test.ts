@@ -179,7 +179,7 @@ const ways: Record<string, Way> = {
   'a kind as the owner that nobody serves': ownedBy(() => CNF_SET),
   "the CNF's own ReplicaSet as the owner, by who may do all with workloads of the namespace":
     ownedBy(ofTheCnf, () => wildcard),
-  "the CNF's own ReplicaSet as the owner, by who may write the status of ReplicaSets of the namespace":
+  "the CNF's own ReplicaSet as the owner, by anyone who can write the status of ReplicaSets of the namespace":
     ownedBy(ofTheCnf, () => status),
   'a kind as the owner of which he may do all in the namespace': ownedBy(
     () => CNF_SET,
