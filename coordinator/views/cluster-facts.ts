@@ -4,14 +4,14 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { CnfStatus } from '#shared/resources/cnf-status.ts';
 import type { Lacking } from './rights.ts';
 
-export type CnfObject = {
+export type VisibleCnf = {
   namespace: string;
   purpose: string;
   /** Undefined when it is not the coordinator's, or none is there yet. */
   status: CnfStatus | undefined;
 };
 
-export type CnfPod = {
+export type VisiblePod = {
   namespace: string;
   purpose: string;
   name: string;
@@ -24,9 +24,9 @@ export type CnfPod = {
 
 export type ClusterFacts = {
   rules: readonly RuleObject[];
-  cnfs: readonly CnfObject[];
+  cnfs: readonly VisibleCnf[];
   /** Undefined when they were not asked for, or may not be seen. */
-  pods: readonly CnfPod[] | undefined;
+  pods: readonly VisiblePod[] | undefined;
   /** Rights that the user lacks. */
   lacking: readonly Lacking[];
   /** Kinds that this cluster does not have. */
@@ -37,9 +37,9 @@ export const purposeOf = ({ metadata }: RuleObject): string =>
   metadata.labels?.[PURPOSE_LABEL] ?? '';
 
 /** Those of which there is a CNFStatus or a rule, by namespace and name. */
-export const cnfsIn = ({ cnfs, rules }: Pick<ClusterFacts, 'cnfs' | 'rules'>): CnfObject[] => {
-  const all = new Map<string, CnfObject>();
-  const add = (cnf: CnfObject): void => {
+export const cnfsIn = ({ cnfs, rules }: Pick<ClusterFacts, 'cnfs' | 'rules'>): VisibleCnf[] => {
+  const all = new Map<string, VisibleCnf>();
+  const add = (cnf: VisibleCnf): void => {
     const key = `${cnf.namespace}/${cnf.purpose}`;
     if (!all.has(key)) all.set(key, cnf);
   };

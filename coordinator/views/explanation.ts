@@ -14,7 +14,7 @@ import { compileOffline, usesOf } from '#shared/compile/offline.ts';
 import { packagesOf } from './rendered.ts';
 import { podStatesOf, ruleSchema, wordOf } from './rules.ts';
 import { hiddenIn } from './hidden-rules.ts';
-import type { ClusterFacts, CnfObject } from './cluster-facts.ts';
+import type { ClusterFacts, VisibleCnf } from './cluster-facts.ts';
 import { packageSchema, packagesText } from './rendered.ts';
 
 const relatedSchema = z.object({
@@ -102,7 +102,7 @@ export const explanationOf = (
 const hiddenNotes = (
   { kind, metadata }: RuleObject,
   rules: readonly RuleObject[],
-  cnf: { networks: NetworkTable; status: CnfObject['status'] },
+  cnf: { networks: NetworkTable; status: VisibleCnf['status'] },
 ): string[] => {
   if (kindOf(kind)?.uci?.package !== 'firewall') return [];
   const why = hiddenIn({ rules, ...cnf }).get(`${kind}/${metadata.name}`);

@@ -8,7 +8,7 @@ import { ruleStateOf, ruleStateSchema, type RuleStateView } from './rule-state.t
 import { ageOf } from './output/age.ts';
 import { API_VERSION, headOf } from './output/format.ts';
 import { table } from './output/table.ts';
-import { purposeOf, type CnfObject, type ClusterFacts } from './cluster-facts.ts';
+import { purposeOf, type VisibleCnf, type ClusterFacts } from './cluster-facts.ts';
 
 const podStateSchema = z.object({
   pod: z.string(),
@@ -53,7 +53,7 @@ export const inConfiguration = (a: RuleObject, b: RuleObject): number =>
 
 export const rulesViewOf = (
   facts: ClusterFacts,
-  { namespace, purpose, status }: CnfObject,
+  { namespace, purpose, status }: VisibleCnf,
 ): RulesView => {
   const pods = (status?.information ?? []).map(({ name }) => name);
   const rules = facts.rules

@@ -6,7 +6,7 @@ import { ruleStateOf, ruleStateSchema, type RuleStateView } from './rule-state.t
 import { ageOf } from './output/age.ts';
 import { API_VERSION, headOf } from './output/format.ts';
 import { printable, table } from './output/table.ts';
-import { type CnfObject, type ClusterFacts, cnfsIn } from './cluster-facts.ts';
+import { type VisibleCnf, type ClusterFacts, cnfsIn } from './cluster-facts.ts';
 
 const shareSchema = z.object({ up: z.int(), total: z.int() });
 
@@ -59,7 +59,7 @@ export const statusViewOf = (facts: ClusterFacts, name?: string): StatusView => 
 };
 
 const cnfOf = (
-  { namespace, purpose, status }: CnfObject,
+  { namespace, purpose, status }: VisibleCnf,
   states: readonly RuleStateView[],
   { pods }: ClusterFacts,
 ): StatusView['cnfs'][number] => {

@@ -10,7 +10,7 @@ import { namesAsInterfaces, networksOf } from './networks.ts';
 import { API_VERSION } from './output/format.ts';
 import { bareSurroundings, reportingPod, surroundingsOf, tracedCnf } from './traced-cnf.ts';
 import { traceAnswerOf, packetText, type TraceAnswer, type TraceView } from './trace.ts';
-import { type AgentPod, purposeOf, type ClusterFacts, type CnfObject } from './cluster-facts.ts';
+import { type AgentPod, purposeOf, type ClusterFacts, type VisibleCnf } from './cluster-facts.ts';
 import { UsageError } from './usage-error.ts';
 import type { CnfRules } from './rendered.ts';
 
@@ -49,7 +49,7 @@ type Given = { changes: readonly CnfRules[]; networks: NetworkTable | undefined 
 /** @throws UsageError where the changes are of others */
 export const inCluster = (
   facts: ClusterFacts,
-  { namespace, purpose, status }: CnfObject,
+  { namespace, purpose, status }: VisibleCnf,
   given: Given,
 ): Traced => {
   const rules = facts.rules.filter(

@@ -15,7 +15,7 @@ import {
   webhookItems,
 } from './items.ts';
 import { checkText, resultOf, type Item } from './view.ts';
-import type { CnfPod } from '../../views/cluster-facts.ts';
+import type { VisiblePod } from '../../views/cluster-facts.ts';
 
 const DAY = 86_400_000;
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -40,7 +40,7 @@ const webhook = (caBundle: string, path = '/admission/rules/x') => [
 const webhooks = (found: Parameters<typeof webhookItems>[0]) =>
   webhookItems(found, ['Validating'], NOW);
 
-const pod = (name: string, some: Partial<CnfPod> = {}): CnfPod => ({
+const pod = (name: string, some: Partial<VisiblePod> = {}): VisiblePod => ({
   namespace: 'edge',
   purpose: 'cnf-1',
   name,

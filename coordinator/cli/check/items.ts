@@ -7,7 +7,7 @@ import { versionViewOf, type Sides } from '../version/view.ts';
 import type { RefusedService } from './services.ts';
 import { bad, good, unknown } from './states.ts';
 import type { Item } from './view.ts';
-import type { CnfObject, CnfPod } from '../../views/cluster-facts.ts';
+import type { VisibleCnf, VisiblePod } from '../../views/cluster-facts.ts';
 
 /** Of what somebody may not see. */
 export const unseenItem = (what: string, right: string): Item =>
@@ -114,7 +114,7 @@ export const versionsItem = (sides: Sides): Item => {
     : unknown('versions', words || 'none can be seen');
 };
 
-export const agentsItem = (pods: readonly CnfPod[]): Item => {
+export const agentsItem = (pods: readonly VisiblePod[]): Item => {
   const names = pods
     .filter(({ agentImage, optedOut }) => agentImage === undefined && !optedOut)
     .map(({ namespace, name }) => `${namespace}/${name}`);
@@ -129,7 +129,7 @@ export const agentsItem = (pods: readonly CnfPod[]): Item => {
 
 const isSilent = (status: string): boolean => status !== 'Available';
 
-export const silentItem = (cnfs: readonly CnfObject[]): Item => {
+export const silentItem = (cnfs: readonly VisibleCnf[]): Item => {
   const silent = cnfs.flatMap(({ status }) =>
     (status?.information ?? []).filter((pod) => isSilent(pod.status)),
   );

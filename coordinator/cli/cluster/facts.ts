@@ -10,7 +10,7 @@ import { podResource } from '../../sources/workload.ts';
 import { CannotTellError } from '../command.ts';
 import { createLook } from './lists.ts';
 import { rightsOf } from '../../views/rights.ts';
-import { purposeOf, type ClusterFacts, type CnfPod } from '../../views/cluster-facts.ts';
+import { purposeOf, type ClusterFacts, type VisiblePod } from '../../views/cluster-facts.ts';
 
 export type Asked = {
   /** Undefined: all. */
@@ -57,7 +57,7 @@ const podSchema = objectSchema.extend({
   }),
 });
 
-const podOf = (object: RuleObject): CnfPod => {
+const podOf = (object: RuleObject): VisiblePod => {
   const { metadata, spec } = podSchema.parse(object);
   const agent = spec.initContainers?.find(({ name }) => name === AGENT_CONTAINER);
   return {

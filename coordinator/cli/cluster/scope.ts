@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Given } from '../command.ts';
 import { nearestOf } from '../nearest.ts';
 import { UsageError } from '../../views/usage-error.ts';
-import { cnfsIn, type CnfObject, type ClusterFacts } from '../../views/cluster-facts.ts';
+import { cnfsIn, type VisibleCnf, type ClusterFacts } from '../../views/cluster-facts.ts';
 
 const scopeSchema = z.object({
   namespace: z.string().optional(),
@@ -23,7 +23,7 @@ export const cnfNamed = (
   facts: ClusterFacts,
   name: string,
   namespace: string | undefined,
-): CnfObject => {
+): VisibleCnf => {
   const all = cnfsIn(facts);
   const found = all.filter(({ purpose }) => purpose === name);
   const [one] = found;

@@ -3,7 +3,7 @@ import { ruleOf } from '#shared/compile/testing.ts';
 import type { ObjectMeta, RuleObject } from '#shared/kube/objects.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { CnfStatus, PodStatus } from '#shared/resources/cnf-status.ts';
-import type { CnfObject, ClusterFacts } from '../../views/cluster-facts.ts';
+import type { VisibleCnf, ClusterFacts } from '../../views/cluster-facts.ts';
 
 const SINCE = '2026-01-01T00:00:00Z';
 
@@ -30,7 +30,11 @@ export const withStatus = (
   metadata: Partial<ObjectMeta> = {},
 ): RuleObject => ({ ...ruleOf(kind, name, {}, metadata), status });
 
-export const cnf = (purpose: string, namespace = 'default', status: CnfStatus = {}): CnfObject => ({
+export const cnf = (
+  purpose: string,
+  namespace = 'default',
+  status: CnfStatus = {},
+): VisibleCnf => ({
   namespace,
   purpose,
   status: {
