@@ -47,8 +47,8 @@ const MAX_AT_ONCE = 16;
 const MAX_WAITING = 1_000;
 /** The API server gives up after two seconds. */
 const MAX_WAIT_MS = 1_500;
-/** Below the webhooks' timeoutSeconds, so that the API server gets the reason. */
-const TIMEOUT_MS = 4_000;
+/** Below the webhooks' timeoutSeconds (2), so that the API server gets the reason. */
+const TIMEOUT_MS = 1_800;
 
 export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
   const app = new Hono();

@@ -4,7 +4,6 @@
  * string that he called a token.
  */
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { request } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -198,7 +197,8 @@ describe('a stranger', () => {
       const socket = connect({ host: hostname, port: Number(port) }, () => ask(socket));
       socket.on('error', () => undefined);
       sockets.push(socket);
-      return Promise.race([once(socket, 'data'), once(socket, 'close')]);
+      // A connection that is reset has its answer as well.
+      return new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
     });
     await Promise.all(answers);
     // Sooner than one that asks nothing is closed.
