@@ -1,6 +1,7 @@
 /**
- * What ICN's controller made for CRs that are ours now, to be taken over as it is: which sections, and what they are to be called.
- * Its anonymous sections are given the names that ours would have, in their places; from then on they are like any other of ours. Pure.
+ * What ICN's controller made for CRs that are ours now, to be taken over as it is: which sections,
+ * and what they are to be called. Its anonymous sections are given the names that ours would have,
+ * in their places; from then on they are like any other of ours. Pure.
  */
 import { kinds, placeOf as placeOfKind } from '../resources/registry.ts';
 import type { KindDefinition } from '../resources/kind.ts';
@@ -15,7 +16,7 @@ import { ifReadable, ledgerKey } from './ownership.ts';
 export type Takeover = {
   package: string;
   kind: string;
-  /** Of the CR; undefined when only the ledger still knows what the section was for. */
+  /** The CR's; undefined when only the ledger still knows what the section was for. */
   uid: string | undefined;
   /** As OpenWRT has it now. */
   found: UciSection;
@@ -27,19 +28,20 @@ export type AdoptionInput = {
   /** As read. */
   observed: ReadonlyMap<string, UciPackage>;
   rules: readonly RuleObject[];
-  /** Each with the rendering of the API that OpenWRT is spoken to by. Default: those of the registry. */
+  /** Each with the rendering of the API that OpenWRT is spoken to by. Default: the registry's. */
   kinds?: readonly KindDefinition[];
   /** `ledgerKey` -> kind: all that is ours. */
   ledger: ReadonlyMap<string, string>;
-  /** `ledgerKey`s, by the names that they are to have, of what is ours already and was not seen under that name. */
+  /** `ledgerKey`s, by the names that they are to have, of what is ours and has no such name yet. */
   begun: ReadonlySet<string>;
-  /** Uids of CRs whose sections were taken over and removed: what bears their names now is somebody else's. */
+  /** Uids of CRs whose sections were taken over and removed: what has their names is another's. */
   removed: ReadonlySet<string>;
 };
 
 /**
- * A section is a CR's when the CR bears a finalizer of ICN's controller, or when its takeover was begun. Of anonymous ones of one name
- * ICN's REST treats all as one object, so all are taken over; but what appears beside one of ours later is not ICN's.
+ * A section is a CR's when the CR bears a finalizer of ICN's controller, or when its takeover was
+ * begun. Of anonymous ones of one name ICN's REST treats all as one object, so all are taken over;
+ * but what appears beside one of ours later is not ICN's.
  */
 export const takeoversIn = (input: AdoptionInput): readonly Takeover[] => {
   const takeovers: Takeover[] = [];
@@ -51,7 +53,7 @@ export const takeoversIn = (input: AdoptionInput): readonly Takeover[] => {
     const find = finderIn(sections);
     for (const claim of [...claimsOn(packageName, input), ...orphansOn(packageName, input)]) {
       const key = ledgerKey(packageName, claim.sectionName);
-      // ICN's REST finds ours by its option `name` and makes no second one, so that would be somebody else's.
+      // ICN's REST finds ours by its option `name` and makes no second one, so another is not ours.
       const hasOurs = there.has(claim.sectionName);
       const found = find(claim).filter((section) => !done.has(section));
       for (const section of upTo(key, found)) {
@@ -145,7 +147,10 @@ const finderIn = (sections: readonly UciSection[]) => {
 
 const DOUBLE = '__';
 
-/** How many of a name are taken over: at first all, later as many as were begun. Only anonymous sections can be there several times. */
+/**
+ * How many of a name are taken over: at first all, later as many as were begun. Only anonymous
+ * sections can be there several times.
+ */
 const limiterOf = (begun: ReadonlySet<string>) => {
   const doubles = Map.groupBy(begun, (key) => key.replace(/__\d+$/, ''));
   return (key: string, sections: readonly UciSection[]): readonly UciSection[] => {
@@ -163,7 +168,7 @@ const free = (name: string, taken: ReadonlySet<string>): string => {
   return `${name}${DOUBLE}${count}`;
 };
 
-/** Anonymous sections, and objects whose names ours cannot be, get ours; parts have names of their own. */
+/** Anonymous sections, and objects whose names ours cannot be, get ours; parts have their own. */
 const ownNameOf = (section: UciSection, claim: Claim, taken: ReadonlySet<string>): string => {
   const isPart = ifReadable(() => claim.kind.uci?.icn?.nameOf(section)) === undefined;
   return isPart || section.name === claim.sectionName

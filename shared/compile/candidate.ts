@@ -1,6 +1,6 @@
 /**
- * One rule by itself: what it would put into OpenWRT, or why it cannot. Other rules play no part here; whether its name is free and
- * its references exist is decided later.
+ * One rule by itself: what it would put into OpenWRT, or why it cannot. Other rules play no part
+ * here; whether its name is free and its references exist is decided later.
  */
 import { DEFAULT_DEVICE } from '../resources/device.ts';
 import type { CnfPlace, KindDefinition, Reference, RenderContext } from '../resources/kind.ts';
@@ -42,13 +42,16 @@ export type Candidate = {
   renderings: readonly Rendering[];
   /** Why the CR as it is has no rendering. */
   problem: JudgedProblem | undefined;
-  /** Of the CR as it is and of the last good spec, rendered or not. */
+  /** Those of the CR as it is and of the last good spec, rendered or not. */
   references: readonly Reference[];
-  /** `package.section` of all that the CR would write, its own name even where it cannot be rendered now, and its identities. */
+  /**
+   * `package.section` of all that the CR would write, its own name even where it cannot be rendered
+   * now, and its identities.
+   */
   claims: readonly string[];
 };
 
-/** Total: a rule that our own code fails at gets a problem, stays on OpenWRT as it is, and stops none of the others. */
+/** Total: a rule that our own code fails at gets a problem, stays as it is, and stops no other. */
 export const candidateOf = (
   rule: RuleObject,
   kind: KindDefinition,
@@ -162,8 +165,8 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
 };
 
 /**
- * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted or overwritten by mistake, must not
- * end a tunnel.
+ * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted
+ * or overwritten by mistake, must not end a tunnel.
  */
 const withoutKey = (
   { kind, spec, generation }: Version,
@@ -191,7 +194,7 @@ const rendered = (
   return problem ? { problem } : { rendering: { ...of, sections, shared, beside } };
 };
 
-/** Our sections for a rule as OpenWRT has them, with what was made with them; empty where there are none. */
+/** Our sections for a rule as OpenWRT has them, with what was made with them; may be empty. */
 const asItIs = (
   { kind, uci }: KindDefinition,
   { observed, ledger }: CompileInput,

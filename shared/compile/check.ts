@@ -1,4 +1,4 @@
-/** Checks of one CR by itself: its name, its order annotation and its spec. The same for agents and webhooks. */
+/** Checks of one CR by itself: name, order annotation and spec. Agents and webhooks share them. */
 import type * as z from 'zod';
 import type { KindDefinition, Reference } from '../resources/kind.ts';
 import { kindOf } from '../resources/registry.ts';
@@ -13,8 +13,9 @@ export type Problem = { reason: Reason; message: string };
 export type CheckedSpec = { spec: unknown } | { problem: Problem };
 
 /**
- * The spec as the kind's schema gives it, or what is wrong with it, each with its path. Once for each spec: a pass looks at all
- * of them several times, and of a thousand rules' specs at most a few have changed since the last pass.
+ * The spec as the kind's schema gives it, or what is wrong with it, each with its path. Once for
+ * each spec: a pass looks at all of them several times, and of a thousand rules' specs at most a
+ * few have changed since the last pass.
  */
 export const checkSpec = (kind: KindDefinition, raw: unknown): CheckedSpec =>
   typeof raw === 'object' && raw !== null ? checkerOf(kind)(raw) : checkNow(kind, raw);
@@ -47,7 +48,7 @@ export const checkMetadata = (kind: KindDefinition, rule: RuleObject): Problem |
   return undefined;
 };
 
-/** The CRs that a rule refers to; none when its spec is invalid, since they cannot be known then. */
+/** The CRs that a rule refers to; none when its spec is invalid, since they are then unknown. */
 export const referencesOf = (rule: RuleObject): readonly Reference[] => {
   const kind = kindOf(rule.kind);
   if (!kind?.references) return [];

@@ -1,6 +1,7 @@
 /**
- * Whose a section name is. Two CRs can want one name (`a-b` and `a.b`, or a policy and a rule of mwan3): the older has it. A
- * name that an administrator uses is given to no rule; what ICN's controller made is ours by then (adoption.ts).
+ * Whose a section name is. Two CRs can want one name (`a-b` and `a.b`, or a policy and a rule of
+ * mwan3): the older has it. A name that an administrator uses is given to no rule; what ICN's
+ * controller made is ours by then (adoption.ts).
  */
 import { placeOf } from '../resources/registry.ts';
 import type { Candidate, JudgedProblem } from './candidate.ts';
@@ -35,7 +36,7 @@ const byAge = (a: Candidate, b: Candidate): number =>
   placeOf(a.rule.kind) - placeOf(b.rule.kind) ||
   compare(a.rule.metadata.name, b.rule.metadata.name);
 
-/** `package.section` of what is not ours and has a name that the CR would have, where the name does not tell whose it is. */
+/** `package.section` of others with a name that the CR would have, where names do not tell. */
 export const namesakeOf = (candidate: Candidate, { sections }: Others): string | undefined => {
   const { uci } = candidate.kind;
   if (!uci || uci.ownership === 'prefix') return undefined;

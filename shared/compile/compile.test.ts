@@ -550,7 +550,7 @@ describe('IPsec', () => {
     const { desired, verdicts } = compile(input);
     expect(desired.get('ipsec')).toEqual(before);
     expect(verdicts[0]).toMatchObject({ reason });
-    // Somebody else's sections are not ours to keep.
+    // Sections of others are not ours to keep.
     const others = compile({ ...input, ledger: new Set<string>() }).desired.get('ipsec');
     expect(others?.some(({ type }) => type === 'remote')).toBe(false);
   });

@@ -1,6 +1,7 @@
 /**
- * From rule CRs to what OpenWRT should hold: our sections of each package in order, and a verdict for each CR. Pure and total:
- * a CR that is wrong gets a verdict, and changes nothing of the others. The order of the input does not matter.
+ * From rule CRs to what OpenWRT should hold: our sections of each package in order, and a verdict
+ * for each CR. Pure and total: a CR that is wrong gets a verdict, and changes nothing of the
+ * others. The order of the input does not matter.
  */
 import { inDialect } from '../resources/dialect.ts';
 import type { KindDefinition } from '../resources/kind.ts';

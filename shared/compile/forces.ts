@@ -1,6 +1,7 @@
 /**
- * Which renderings are in force: of each candidate the best one whose references are in force too. Found by removing renderings
- * with a missing reference until none is left, so that neither order nor chains of references matter.
+ * Which renderings are in force: of each candidate the best one whose references are in force too.
+ * Found by removing renderings with a missing reference until none is left, so that neither order
+ * nor chains of references matter.
  */
 import type { Reference } from '../resources/kind.ts';
 import type { Candidate, Rendering } from './candidate.ts';

@@ -1,6 +1,6 @@
 /**
- * Which CRs stay in force although they are being deleted: those that a CR which stays refers to. A function of the CRs
- * alone, so that every agent and the coordinator come to the same answer.
+ * Which CRs stay in force although they are being deleted: those that a CR which stays refers to. A
+ * function of the CRs alone, so that every agent and the coordinator come to the same answer.
  */
 import type { Reference } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';

@@ -15,7 +15,7 @@ const SOURCES = "spec.src: OpenWRT's firewall does not look at it here";
 const NUMBER = 'spec.icmp_type: a number is another type in ICMPv6';
 const ICMP = { target: 'ACCEPT', proto: 'icmp' };
 
-/** Each as it was seen in the kernel of a device with fw4 before such rules were left out (docs/firewall4.md). */
+/** Each as the kernel of a device with fw4 had it before they were left out (docs/firewall4.md). */
 const CASES: readonly Case[] = [
   ['arguments of iptables', 'FirewallRule', { extra: '-m string' }, EXTRA],
   ['those between devices', 'NetworkFirewallRule', { src: 'net1', extra: '-m string' }, EXTRA],

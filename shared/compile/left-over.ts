@@ -1,6 +1,7 @@
 /**
- * What ICN's controller made for CRs that are gone, as far as it can be distinguished from what administrators make. It is left alone: it is
- * listed, so that somebody can decide. Pure.
+ * What ICN's controller made for CRs that are gone, as far as it can be distinguished from what
+ * administrators make. The agent leaves it alone and lists it, so that an operator can decide.
+ * Pure.
  */
 import type { KindDefinition } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';

@@ -1,4 +1,7 @@
-/** The annotation `k8s.plugin.opnfv.org/nfn-network` of CNF pods, which the Nodus CNI and we read: what the pod is attached to. */
+/**
+ * The annotation `k8s.plugin.opnfv.org/nfn-network` of CNF pods, which the Nodus CNI and we read:
+ * what the pod is attached to.
+ */
 import * as z from 'zod';
 import type { NetworkTable } from './types.ts';
 
@@ -7,7 +10,8 @@ const annotationSchema = z.looseObject({
 });
 
 /**
- * Network name -> interface name; the first entry of a name counts, as in ICN. Empty without an annotation.
+ * Network name -> interface name; the first entry of a name counts, as in ICN. Empty without an
+ * annotation.
  * @throws Error when there is an annotation that cannot be read
  */
 export const parseNetworks = (annotation: string | undefined): NetworkTable => {

@@ -1,10 +1,10 @@
-/** Which sections of OpenWRT are ours. Everything else is an administrator's and is never changed. */
+/** Which sections of OpenWRT are ours. All others are an administrator's and are never changed. */
 import type { KindDefinition } from '../resources/kind.ts';
 import { isPackage } from '../resources/parts.ts';
 import { kinds as registry } from '../resources/registry.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 
-/** Begins every section name of ours where names are free; also those of kinds that a later version no longer has. */
+/** Begins each section name of ours where names are free; also those of kinds that are gone. */
 export const OWN_PREFIX = 'sdewan_';
 
 const prefixed = new Set(
@@ -18,12 +18,12 @@ export const ledgerKey = (packageName: string, sectionName: string): string =>
 export const ownershipOf =
   (packageName: string, ledger: ReadonlySet<string>) =>
   ({ name }: UciSection): boolean =>
-    // Of parts beside the packages drivers show nothing but ours.
+    // Drivers show nothing but ours in parts beside the packages.
     !isPackage(packageName) ||
     (prefixed.has(packageName) && name.startsWith(OWN_PREFIX)) ||
     ledger.has(ledgerKey(packageName, name));
 
-/** What is read in a section of others; undefined where our own code fails at it, which must stop none of the rules. */
+/** What is read in a section of others; undefined where our code fails at it: rules go on. */
 export const ifReadable = <T>(read: () => T | undefined): T | undefined => {
   try {
     return read();

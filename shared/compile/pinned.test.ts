@@ -11,7 +11,7 @@ const PACKAGE = 'firewall';
 type Given = {
   name: string;
   type?: string;
-  /** Of its rule; `annotation`: the place that it asks for. */
+  /** The place of its rule; `annotation`: the place that it asks for. */
   order?: string;
   /** ICN's controller made it. */
   taken?: boolean;

@@ -5,8 +5,9 @@ import { orderOf } from './revision.ts';
 import type { CompileResult } from './types.ts';
 
 /**
- * Sections of a package that keep their places and change there: those that are wanted, unless an order annotation asks for another
- * place, and those of CRs that cannot be put into force now. `takenOver`: `ledgerKey` -> uid of the CR. The rest of them is to be removed.
+ * Sections of a package that keep their places and change there: those that are wanted, unless an
+ * order annotation asks for another place, and those of CRs that cannot be put into force now.
+ * `takenOver`: `ledgerKey` -> uid of the CR. The rest of them is to be removed.
  */
 export const pinnedIn = (
   { name: packageName, sections }: UciPackage,
@@ -38,7 +39,10 @@ export const pinnedIn = (
   return new Set(ours.filter(stays).map(({ name }) => name));
 };
 
-/** Types with a section that stands on the wrong side of one that was taken over, or would when it is appended, by the order annotations. */
+/**
+ * Types with a section that stands on the wrong side of one that was taken over, or would when it
+ * is appended, by the order annotations.
+ */
 const typesToMove = (
   packageName: string,
   { desired, verdicts }: CompileResult,

@@ -136,7 +136,7 @@ it('compiles ten times the rules in a time that grows with them', () => {
       target: 'DROP',
     }),
   );
-  /** Of this thread alone, and the least of three: what else the process and the machine do only adds. */
+  /** This thread's time alone, and the least of three: the rest of the machine only adds. */
   const cost = (rules: readonly RuleObject[]): number =>
     Math.min(
       ...Array.from({ length: 3 }, () => {

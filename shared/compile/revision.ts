@@ -4,7 +4,7 @@ import type { RuleObject } from '../kube/objects.ts';
 import { ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION } from '../names.ts';
 import { oncePerObject } from '../util/memo.ts';
 
-/** SHA-256 in hex over spec and those annotations that shape sections, which do not move `generation`. */
+/** SHA-256 in hex over spec and the annotations that shape sections, without `generation`. */
 export const revisionOf = oncePerObject(({ spec, metadata }: RuleObject): string => {
   const order = metadata.annotations?.[ORDER_ANNOTATION] ?? '0';
   const addresses = metadata.annotations?.[POD_ADDRESSES_ANNOTATION];
@@ -21,7 +21,7 @@ const canonicalJson = (value: unknown): string =>
       : part,
   );
 
-/** The place that the order annotation asks for; undefined when it is no whole number. Absent: 0. */
+/** The place that the order annotation asks for; undefined: it is no whole number. Absent: 0. */
 export const orderOf = ({ metadata }: RuleObject): number | undefined => {
   const text = metadata.annotations?.[ORDER_ANNOTATION];
   if (text === undefined) return 0;

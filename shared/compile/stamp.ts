@@ -1,7 +1,9 @@
 /**
- * The stamp of sections whose names are the CRs' own, so that the names do not tell whose they are: an option that OpenWRT's programs do not
- * ask for. It is written and removed with its section, and tells an agent that has lost its ledger, or came to an OpenWRT
- * that outlived the pod of the one before, what is ours. It holds the name of its section: what an administrator renames or copies is theirs.
+ * The stamp of sections whose names are the CRs' own, so that the names do not tell whose they are:
+ * an option that OpenWRT's programs do not ask for. It is written and removed with its section, and
+ * tells an agent that has lost its ledger, or came to an OpenWRT that outlived the pod of the one
+ * before, what is ours. It holds the name of its section: what an administrator renames or copies
+ * is theirs.
  */
 import type { KindDefinition } from '../resources/kind.ts';
 import { sectionsEqual } from '../uci/delta.ts';
@@ -34,7 +36,10 @@ export const stampedIn = (
   return found;
 };
 
-/** `desired` without the stamps of those sections of ours that lack nothing else: no service is reloaded for a stamp alone. */
+/**
+ * `desired` without the stamps of those sections of ours that lack nothing else: no service is
+ * reloaded for a stamp alone.
+ */
 export const withoutStampsAlone = (
   desired: readonly UciSection[],
   { sections }: UciPackage,

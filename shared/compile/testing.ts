@@ -40,8 +40,8 @@ export const namedSection = (
 ): UciSection => ({ name, anonymous: false, type, options });
 
 /**
- * An OpenWRT with an administrator's zone `wan` and the mwan3 interfaces net1 and net2, on a pod with the seed's networks, whose
- * default route goes by eth0.
+ * An OpenWRT with an administrator's zone `wan` and the mwan3 interfaces net1 and net2, on a pod
+ * with the seed's networks, whose default route goes by eth0.
  */
 export const inputOf = (
   rules: readonly RuleObject[],

@@ -1,4 +1,4 @@
-/** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
+/** The compiler's input and output. Pure data: the loop feeds it, driver and reporter use it. */
 import type { Capabilities } from '../resources/capabilities.ts';
 import type { CnfPlace } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
@@ -16,7 +16,10 @@ export type DeviceTable = {
   byAddress: ReadonlyMap<string, string>;
 };
 
-/** The last spec of a CR that compiled and is on this OpenWRT; by uid. Kept in force while a newer generation is invalid. */
+/**
+ * The last spec of a CR that compiled and is on this OpenWRT; by uid. Kept in force while a newer
+ * generation is invalid.
+ */
 export type LastGood = ReadonlyMap<string, { spec: unknown; generation: number; revision: string }>;
 
 export const secretKey = (name: string, key: string): string => `${name}/${key}`;
@@ -37,18 +40,21 @@ export type CompileInput = {
   devices?: DeviceTable | undefined;
   /** Absent: as a pod to which no coordinator has given one. */
   place?: CnfPlace | undefined;
-  /** By `secretKey(name, key)`: values of the Secrets that rules refer to. Absent: rules that need one wait. */
+  /** By `secretKey(name, key)`: values of the Secrets that rules name. Absent: such rules wait. */
   secrets?: ReadonlyMap<string, string> | undefined;
-  /** Of the OpenWRT that the rules are for. */
+  /** What the OpenWRT can do that the rules are for. */
   capabilities: Capabilities;
   lastGood: LastGood;
-  /** What OpenWRT holds now: for sections of somebody else with a name we want, and interfaces that rules need. */
+  /**
+   * What OpenWRT holds now: for sections of others with a name we want, and interfaces that we
+   * need.
+   */
   observed: ReadonlyMap<string, UciPackage>;
-  /** Packages that nobody can read, and why: whether OpenWRT has them is not known. */
+  /** Packages that cannot be read, and why: whether OpenWRT has them is not known. */
   unusable?: ReadonlyMap<string, string> | undefined;
   /** `package.section` of everything that the ledger says is ours. */
   ledger: ReadonlySet<string>;
-  /** By uid: rules that OpenWRT refused as a whole set, or that are left out for another reason, until they change. */
+  /** By uid: rules that OpenWRT refused as a set, or that are left out, until they change. */
   refused: ReadonlyMap<string, LeftOut>;
   /** By uid: rules of which nothing is touched, whatever OpenWRT has for them, and why. */
   withheld?: ReadonlyMap<string, { reason: Reason; message: string }> | undefined;
@@ -59,31 +65,35 @@ export type Verdict = {
   rule: RuleObject;
   /** `revisionOf(rule)`: of the CR as it is now, whatever generation is in force. */
   revision: string;
-  /** The generation whose spec is rendered; differs from the CR's own when an invalid newer one is left out. */
+  /** The generation whose spec is rendered; not the CR's own when an invalid newer one waits. */
   generationInForce: number | undefined;
   /**
-   * `wanted`: its sections are among the desired ones. `unwanted`: being deleted, and nothing needs it.
-   * `pending`, `failed`: why not (all) of it is desired; a last good spec may be. A CR that is being deleted and is
-   * kept because others need it is `pending` with reason `InUse`, its sections among the desired ones.
+   * `wanted`: its sections are among the desired ones. `unwanted`: being deleted, and nothing needs
+   * it. `pending`, `failed`: why not (all) of it is desired; a last good spec may be. A CR that is
+   * being deleted and is kept because others need it is `pending` with reason `InUse`, its sections
+   * among the desired ones.
    */
   verdict: 'wanted' | 'unwanted' | 'pending' | 'failed';
   reason: Reason;
   /** For the operator; empty for `wanted` and `unwanted`. At most `MAX_MESSAGE_LENGTH` long. */
   message: string;
-  /** What was in force before, as far as it is known, while that is to be replaced: OpenWRT may have it until then. */
+  /** What was in force before, if known, while it is replaced: OpenWRT may have it until then. */
   earlier?: { generation: number; package: string; sections: readonly UciSection[] } | undefined;
-  /** Of one that is `wanted`: why it does not do what it says once it is in force. */
+  /** Why a rule that is `wanted` does not do what it says once it is in force. */
   clash?: string | undefined;
   /** Names of its sections in the desired packages. */
   sections: readonly { package: string; name: string }[];
-  /** Of one that is `unwanted`: `package.section` that bears a name of it and is not ours, of a kind whose names do not tell. */
+  /**
+   * For a rule that is `unwanted`: `package.section` that bears its name, is not ours, and is of a
+   * kind whose names do not tell.
+   */
   namesake?: string | undefined;
 };
 
 export type CompileResult = {
   /**
-   * Our sections per package, in the order in which they belong. Packages of all kinds of the registry, empty ones too,
-   * and the parts beside them that the dialect has.
+   * Our sections per package, in the order in which they belong. Packages of all kinds of the
+   * registry, empty ones too, and the parts beside them that the dialect has.
    */
   desired: ReadonlyMap<string, readonly UciSection[]>;
   /** One per rule given, same order as the input. */

@@ -9,8 +9,9 @@ export type BodyLimit = {
 };
 
 /**
- * Node reads no more than a request says that it has; to count what comes, the body must first be made a stream, which costs more than to parse it. So
- * only what does not say how long it is, is counted.
+ * Node reads no more than a request says that it has; to count what comes, the body must first be
+ * made a stream, which costs more than to parse it. So only what does not say how long it is, is
+ * counted.
  */
 export const bodyLimit = ({ maxSize, onError }: BodyLimit): MiddlewareHandler => {
   const counted = streamLimit({ maxSize, onError });

@@ -1,6 +1,7 @@
 /**
- * One HTTP exchange: with OpenWRT and OpenStack on a connection of its own, for reports on one that is kept. node:http instead of undici, whose parser for HTTP/1
- * costs 8 MB of memory per agent (measured, Node 26); the watches on the API server use undici's HTTP/2.
+ * One HTTP exchange: with OpenWRT and OpenStack on a connection of its own, for reports on one that
+ * is kept. node:http instead of undici, whose parser for HTTP/1 costs 8 MB of memory per agent
+ * (measured, Node 26); the watches on the API server use undici's HTTP/2.
  */
 import {
   request as requestHttp,
@@ -25,9 +26,12 @@ export type Exchange = Limits & {
   ca?: string | undefined;
   /** Name in the certificate, where it differs from the URL's host. */
   serverName?: string | undefined;
-  /** Of the answer; more than that is an error. */
+  /** Longest body of an answer; more than that is an error. */
   maxBytes: number;
-  /** Only for what the server may get twice: it is sent again where the server has closed the connection instead of answering. Absent: a connection of its own. */
+  /**
+   * Only for what the server may get twice: it is sent again where the server has closed the
+   * connection instead of answering. Absent: a connection of its own.
+   */
   kept?: KeptConnection | undefined;
 };
 
@@ -37,7 +41,7 @@ export type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffe
 export const exchange = (options: Exchange): Promise<Answer> =>
   withDeadline(options, (signal) => send(options, signal));
 
-/** A server may close a connection that it has kept at any time, also while a request is on its way. */
+/** A server may close a connection that it has kept at any time, also during a request. */
 class ClosedMeanwhile extends Error {
   override name = 'ClosedMeanwhile';
 
@@ -72,14 +76,16 @@ const sendBy = (agent: Agent | false, options: Exchange, signal: AbortSignal): P
         ...options.headers,
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
       },
-      // OpenWRT's gets none: uhttpd takes 23 to 44 ms for a call on a kept connection, and 0.8 ms on a new one (measured).
+      // OpenWRT's gets none: uhttpd takes 23 to 44 ms for a call on a kept connection, and 0.8 ms
+      // on a new one (measured).
       agent,
     };
     const request =
       url.protocol === 'https:'
         ? requestHttps(url, { ...settings, ...tls })
         : requestHttp(url, settings);
-    // Given to the request, the signal would cut a kept connection also after the answer, as long as the request has not told that it is sent.
+    // Given to the request, the signal would cut a kept connection also after the answer, as long
+    // as the request has not told that it is sent.
     const cut = (): void => void request.destroy(toError(signal.reason));
     signal.addEventListener('abort', cut, { once: true });
     const fail = (error: Error): void => {

@@ -56,7 +56,10 @@ it('lets groups take turns, so that the first caller of a group is next', async 
   expect(order).toEqual(['a', 'b', 'a']);
 });
 
-/** Milliseconds that each of ten calls of one group waits, while another always has two hundred waiting, and each is worked on for 50 ms; undefined: refused. */
+/**
+ * Milliseconds that each of ten calls of one group waits, while another always has two hundred
+ * waiting, and each is worked on for 50 ms; undefined: refused.
+ */
 const waitsBeside = async (flood: string, calm: string): Promise<(number | undefined)[]> => {
   const { enter } = createGate({ most: 16, waiting: 256, timeoutMs: 1_500 });
   const work = async (group: string): Promise<number | undefined> => {

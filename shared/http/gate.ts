@@ -1,19 +1,19 @@
 /**
- * Admits a limited amount at a time. What has to wait does so for a limited time, in the order in which it came within its group, and groups take
- * turns: one that sends much delays only itself.
+ * Admits a limited amount at a time. What has to wait does so for a limited time, in the order in
+ * which it came within its group, and groups take turns: one that sends much delays only itself.
  */
 import { Turns } from '../util/turns.ts';
 
 export type GateOptions = {
   /** In hand at a time, in whatever unit. One that is larger passes alone. */
   most: number;
-  /** Of one group. */
+  /** Requests of one group that wait. */
   waiting: number;
   timeoutMs: number;
 };
 
 export type Gate = {
-  /** Resolves with a function that makes room again, or with undefined when there is no room in time. */
+  /** Resolves with a function that makes room again, or with undefined: there is none in time. */
   enter: (size: number, group?: string) => Promise<(() => void) | undefined>;
 };
 

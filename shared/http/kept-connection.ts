@@ -1,6 +1,7 @@
 /**
- * One connection to one server, for exchanges that come one after the other. A new one takes its place in time, so that a server's new certificate
- * counts without a restart, and at once for other CAs.
+ * One connection to one server, for exchanges that come one after the other. A new one takes its
+ * place in time, so that a server's new certificate counts without a restart, and at once for other
+ * CAs.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -14,7 +15,10 @@ export type KeptConnection = {
   drop: () => void;
 };
 
-/** As long as the coordinator trusts a token without asking again: so long each side may count on what it has seen of the other. */
+/**
+ * As long as the coordinator trusts a token without asking again: so long each side may count on
+ * what it has seen of the other.
+ */
 const MOST_MS = 300_000;
 /** All agents connect in the same seconds after a coordinator has started. */
 const JITTER = 0.25;

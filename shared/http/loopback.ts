@@ -1,4 +1,4 @@
-/** Whether nobody outside of this host, or of its pod, reaches a server at an address. */
+/** Whether a server at an address is reached from this host, or its pod, alone. */
 import { BlockList, isIPv6 } from 'node:net';
 
 /** Without brackets: `localhost`, `127.0.0.1`, `::1`. */

@@ -46,7 +46,7 @@ it('reads a projected file again when it is too old, or when asked to', async ()
   expect(await file.read()).toBe('three');
 });
 
-/** Whole at any time, as whoever writes certificates has to. */
+/** Whole at any time, as a program that writes certificates has to. */
 const put = async (path: string, text: string): Promise<void> => {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);

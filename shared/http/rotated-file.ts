@@ -1,11 +1,12 @@
 /**
- * Files that others replace while we run: tokens, certificates, passwords. Read again by age, not by inotify: projected
- * volumes swap a symlink above the file, which a watch on the file never sees.
+ * Files that others replace while we run: tokens, certificates, passwords. Read again by age, not
+ * by inotify: projected volumes swap a symlink above the file, which a watch on the file never
+ * sees.
  */
 import { readFile } from 'node:fs/promises';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 
-/** Half a second behind the kubelet matters to nobody; a read of a small file in memory costs some microseconds. */
+/** Half a second behind the kubelet does no harm; reading a small file in memory takes some µs. */
 const DEFAULT_MAX_AGE_MS = 10_000;
 
 export type RotatedFile = {
@@ -39,15 +40,21 @@ export const createRotatedFile = (
 export type WatchFilesOptions = {
   paths: readonly string[];
   intervalMs?: number;
-  /** Called with all contents, in the order of `paths`, each time any has changed; not for the first reading. May throw. */
+  /**
+   * Called with all contents, in the order of `paths`, each time any has changed; not for the first
+   * reading. May throw.
+   */
   onChange: (contents: readonly string[]) => void;
-  /** A file that cannot be read, or contents that `onChange` threw at; both are tried again after `intervalMs`. */
+  /** A file that cannot be read, or contents that `onChange` threw at; tried after `intervalMs`. */
   onError: (error: unknown) => void;
   signal: AbortSignal;
   clock?: Clock;
 };
 
-/** Resolves with the first contents, and looks for changes until the signal aborts. @throws when the first reading fails */
+/**
+ * Resolves with the first contents, and looks for changes until the signal aborts.
+ * @throws when the first reading fails
+ */
 export const watchFiles = async (options: WatchFilesOptions): Promise<readonly string[]> => {
   const { paths, intervalMs = DEFAULT_MAX_AGE_MS, onChange, onError, signal } = options;
   const clock = options.clock ?? systemClock;

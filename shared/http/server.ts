@@ -1,6 +1,6 @@
 /**
- * Serves a hono app over http or https. Certificates that are replaced, on disk or by their owner, are taken up without a
- * restart; a pair that cannot be used is reported and the old one stays.
+ * Serves a hono app over http or https. Certificates that are replaced, on disk or by their owner,
+ * are taken up without a restart; a pair that cannot be used is reported and the old one stays.
  */
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import {
@@ -34,14 +34,17 @@ export type ServeOptions = {
   /** 0: any free one. */
   port: number;
   tls?: TlsFiles | TlsSource;
-  /** PEM file with the CAs of clients that present a certificate, read again when it changes. Nobody has to; `isKnownClient` tells. */
+  /**
+   * PEM file with the CAs of clients that present a certificate, read again when it changes. No
+   * client has to; `isKnownClient` tells.
+   */
   clientCaFile?: string | undefined;
   log: Logger;
 };
 
 export type RunningServer = {
   port: number;
-  /** Stops accepting, lets requests in hand end for `graceMs` (default 1 s), then cuts what is left. Idempotent. */
+  /** Stops accepting, lets requests in hand end for `graceMs` (default 1 s), then cuts them. */
   close: (graceMs?: number) => Promise<void>;
 };
 
@@ -50,10 +53,16 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 5_000;
 /** In all; headers with a token of a service account have 2 KiB. */
 const MAX_HEADER_BYTES = 16_384;
-/** Of connections on which nothing was asked that was answered well: from unknown and from new clients. The oldest is closed. */
+/**
+ * Connections of unknown and of new clients, on which no request was answered well yet. The oldest
+ * is closed.
+ */
 const MAX_UNPROVEN = 256;
 const MAX_CONNECTIONS = 4_096;
-/** Between two requests: an agent's heartbeats are 12.5 s apart at most. Clients are told, and close theirs a second earlier. */
+/**
+ * Between two requests: an agent's heartbeats are 12.5 s apart at most. Clients are told, and close
+ * theirs a second earlier.
+ */
 const KEEP_ALIVE_MS = 20_000;
 
 /** Resolves when it listens. @throws when the address is taken or the certificate cannot be used */
@@ -96,7 +105,7 @@ const createServer = async (
   };
   const unproven = new Unproven();
   const listener = getRequestListener((request, connection) =>
-    // Of HTTP/1, as this server speaks it.
+    // The connection is HTTP/1, as this server speaks it.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     fetch(request, connection as HttpBindings),
   );
@@ -116,10 +125,13 @@ const createServer = async (
   const server = bounded(createHttpsServer({ ...limits, ...asked }, handle));
   let inUse: ServingPair | undefined;
   let clientCa = '';
-  /** `ca`: of clients; the last good one stays, so that a file that is none does not keep the server's own certificate from being renewed. */
+  /**
+   * `ca`: of clients; the last good one stays, so that a file that is none does not keep the
+   * server's own certificate from being renewed.
+   */
   const use = (given: ServingPair, ca = clientCa): void => {
-    // Throws for a pair caught half-way through its replacement; the next look finds it whole. TLS itself takes an empty file
-    // for no certificate at all, and would then serve nobody.
+    // Throws for a pair caught half-way through its replacement; the next look finds it whole. TLS
+    // itself takes an empty file for no certificate at all, and would then refuse all clients.
     if (given.cert === '' || given.key === '') throw new Error('certificate or key is empty');
     // Node would take its own list of public CAs instead.
     if (clientCaFile !== undefined && !ca.includes('BEGIN CERTIFICATE'))
@@ -174,8 +186,9 @@ const createServer = async (
 };
 
 /**
- * Connections that have not proven themselves, by their other end: a request of TLS does not have the socket that came in. However many an
- * unknown client opens, they take no room from known ones, and a new client has time for one request.
+ * Connections that have not proven themselves, by their other end: a request of TLS does not have
+ * the socket that came in. However many an unknown client opens, they take no room from known ones,
+ * and a new client has time for one request.
  */
 class Unproven {
   readonly #sockets = new Map<string, Socket>();

@@ -1,6 +1,6 @@
 /**
- * What a CNF's pod template can say about its agent. Each annotation is checked; one that is misspelt or out of range is a
- * problem that names it and what is allowed, never silently left out.
+ * What a CNF's pod template can say about its agent. Each annotation is checked; one that is
+ * misspelt or out of range is a problem that names it and what is allowed, never silently left out.
  */
 import * as z from 'zod';
 import { CNF_ACCOUNT_LABEL, CNF_CA_LABEL, WITHOUT_WEBHOOK_ANNOTATION } from '../names.ts';

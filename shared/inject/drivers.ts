@@ -1,6 +1,7 @@
 /**
- * The drivers that an agent can be asked for: by its environment, by a pod's annotation, by the coordinator's defaults. What each of
- * them does is the agent's (`agent/openwrt/drivers.ts`); a name that is not here is refused wherever it is given.
+ * The drivers that an agent can be asked for: by its environment, by a pod's annotation, by the
+ * coordinator's defaults. What each of them does is the agent's (`agent/openwrt/drivers.ts`); a
+ * name that is not here is refused wherever it is given.
  */
 import type { Dialect } from '../resources/capabilities.ts';
 

@@ -1,4 +1,4 @@
-/** The environment of the injected container: pod, OpenWRT and coordinator as the agent sees them. */
+/** The environment of the injected container: pod, OpenWRT and coordinator as the agent sees it. */
 import { PURPOSE_ENV } from '../names.ts';
 import type { InjectOptions } from './options.ts';
 import { OWN_LOGIN_DIRECTORY, OWN_LOGIN_DIRECTORY_ENV } from './own-login-files.ts';
@@ -17,7 +17,7 @@ export const environmentOf = (purpose: string, options: InjectOptions): EnvVar[]
   { name: PURPOSE_ENV, value: purpose },
   field('SDEWAN_NAMESPACE', 'metadata.namespace'),
   field('SDEWAN_POD_NAME', 'metadata.name'),
-  // On the pod's own address, for whoever scrapes the metrics.
+  // On the pod's own address, for what scrapes the metrics.
   field('SDEWAN_HTTP_HOST', 'status.podIP'),
   { name: 'SDEWAN_DRIVER', value: options.driver },
   { name: 'SDEWAN_OPENWRT_URL', value: options.openwrtUrl },

@@ -1,6 +1,7 @@
 /**
- * Puts the agent into a CNF's pod template as a native sidecar. Pure: the webhook, the CLI and the tests use this one
- * function. Injecting twice gives the same as once; whatever is not ours passes through.
+ * Puts the agent into a CNF's pod template as a native sidecar. Pure: the webhook, the CLI and the
+ * tests use this one function. Injecting twice gives the same as once; whatever is not ours passes
+ * through.
  */
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '../names.ts';
 import { readOptions } from './annotations.ts';
@@ -18,7 +19,7 @@ import {
 } from './volumes.ts';
 import { isOnHostNetwork } from './warnings.ts';
 
-/** @throws Error when the template has no purpose label: there is nothing that the agent could serve. */
+/** @throws Error when the template has no purpose label: the agent would have no rules. */
 export const inject = (template: PodTemplate, options: InjectOptions): PodTemplate => {
   const purpose = template.metadata?.labels?.[PURPOSE_LABEL];
   if (purpose === undefined || purpose === '') {
@@ -46,7 +47,8 @@ export const inject = (template: PodTemplate, options: InjectOptions): PodTempla
 };
 
 /**
- * The same with what the template's own labels and annotations say. `problems`: why it cannot be injected, one line each.
+ * The same with what the template's own labels and annotations say. `problems`: why it cannot be
+ * injected, one line each.
  * @throws Error when the template has no purpose label
  */
 export const injectAnnotated = (
@@ -88,7 +90,10 @@ const withoutOurs = ({ annotations, ...rest }: Metadata): Metadata => {
   return isEmptied ? rest : { ...rest, annotations: others };
 };
 
-/** By this name a PodMonitor finds it. On the network of the node each port would be the node's, which the API server lets one pod have. */
+/**
+ * By this name a PodMonitor finds it. On the network of the node each port would be the node's,
+ * which the API server lets one pod have.
+ */
 const METRICS_PORTS = {
   ports: [{ name: METRICS_PORT_NAME, containerPort: METRICS_PORT, protocol: 'TCP' }],
 };

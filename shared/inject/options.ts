@@ -1,4 +1,7 @@
-/** What injection can be asked for; the webhook fills it from its defaults and the pod's annotations, the CLI from flags. */
+/**
+ * What injection can be asked for; the webhook fills it from its defaults and the pod's
+ * annotations, the CLI from flags.
+ */
 import type { DriverChoice } from './drivers.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -18,13 +21,13 @@ export type InjectOptions = {
   openwrtServerName?: string | undefined;
   driver: DriverChoice;
   /**
-   * The agent makes a login of its own on OpenWRT: rpcd's configuration in the CNF's container is replaced. Needs no
-   * Secret, and is only for OpenWRTs that speak ubus.
+   * The agent makes a login of its own on OpenWRT: rpcd's configuration in the CNF's container is
+   * replaced. Needs no Secret, and is only for OpenWRTs that speak ubus.
    */
   ownLogin: boolean;
   /** The container that runs OpenWRT; default: the pod's first. */
   openwrtContainer?: string | undefined;
-  /** Secret in the pod's namespace with `password`, and `username` if it is not `root`, of a login on OpenWRT. */
+  /** Secret in the pod's namespace with `password`, and `username` unless `root`, for OpenWRT. */
   loginSecret?: string | undefined;
   /** Secret in the pod's namespace whose `ca.crt` signs OpenWRT's certificate. */
   openwrtCaSecret?: string | undefined;
@@ -32,6 +35,6 @@ export type InjectOptions = {
   commitConfirm?: string | undefined;
   logLevel: LogLevel;
   resources: { requests: Record<string, string>; limits: Record<string, string> };
-  /** Kinds that the pod's service account may not read, so that the agent does not wait for them. */
+  /** Kinds that the pod's service account cannot read, so that the agent does not wait for them. */
   withoutKinds?: readonly string[] | undefined;
 };

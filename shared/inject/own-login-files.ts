@@ -1,6 +1,7 @@
 /**
- * The files with which the agent gives itself a login on OpenWRT, and a program that looks into its kernel. It writes them before the
- * CNF's container starts; the kubelet puts each in its place there as a single file, so the image's other files stay.
+ * The files with which the agent gives itself a login on OpenWRT, and a program that looks into its
+ * kernel. It writes them before the CNF's container starts; the kubelet puts each in its place
+ * there as a single file, so the image's other files stay.
  */
 
 /** Where the agent sees all of them; the CNF sees only those of `CNF_FILES`. */

@@ -1,4 +1,4 @@
-/** The parts of a pod template that injection reads or writes; whatever else is there passes through untouched. */
+/** The parts of a pod template that injection reads or writes; all else passes untouched. */
 
 export type EnvVar = { name: string; value?: string; valueFrom?: Record<string, unknown> };
 export type VolumeMount = {

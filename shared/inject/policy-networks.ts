@@ -1,4 +1,7 @@
-/** Annotations `policy-networks` and `policy-kinds` of a CNF's pods: of which networks it enforces policies, and which policies. */
+/**
+ * Annotations `policy-networks` and `policy-kinds` of a CNF's pods: of which networks it enforces
+ * policies, and which policies.
+ */
 import { parseNetworks } from '../compile/networks.ts';
 import {
   NFN_NETWORK_ANNOTATION,
@@ -20,7 +23,7 @@ export type AskedPolicyNetworks = {
 const ADDITIONAL_KIND = 'NetworkPolicy';
 /** Names that Nodus gives to networks; others could not be written into an object. */
 const NAME = /^[A-Za-z0-9._-]{1,63}$/;
-/** Of one CNF. */
+/** The most networks of one CNF. */
 const MAX_NETWORKS = 16;
 const MAX_SUBNETS = 16;
 /** A longer value is not shown whole, since it comes back in a message. */

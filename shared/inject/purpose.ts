@@ -2,7 +2,10 @@
 import { PURPOSE_LABEL } from '../names.ts';
 import type { PodTemplate } from './pod.ts';
 
-/** With the workload's purpose, where the template has none of its own: without that label no rule would reach the pods. */
+/**
+ * With the workload's purpose, where the template has none of its own: without that label no rule
+ * would reach the pods.
+ */
 export const withPurpose = (template: PodTemplate, purpose: string): PodTemplate => {
   const { metadata = {} } = template;
   if (metadata.labels?.[PURPOSE_LABEL] !== undefined) return template;

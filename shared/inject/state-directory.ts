@@ -1,7 +1,8 @@
 /**
- * What the agent and the probes of its container share: files in the agent's state directory. Probes are exec and touch
- * no network, since rules can drop the kubelet's packets and http probes would then kill the agent (measured), and
- * they never start node: a shell's `test` costs about 28 ms of CPU on a real kubelet (measured).
+ * What the agent and the probes of its container share: files in the agent's state directory.
+ * Probes are exec and touch no network, since rules can drop the kubelet's packets and http probes
+ * would then kill the agent (measured), and they never start node: a shell's `test` costs about 28
+ * ms of CPU on a real kubelet (measured).
  */
 import type { InjectOptions } from './options.ts';
 import { LAST_FILE, OWN_LOGIN_DIRECTORY_ENV } from './own-login-files.ts';
@@ -15,7 +16,7 @@ export const ALIVE_FILE = 'alive';
 export const ALIVE_INTERVAL_MS = 10_000;
 /** Exists while the agent is ready: OpenWRT reachable and the first full pass done. */
 export const READY_FILE = 'ready';
-/** What is missing while the agent is not ready, a line for each; the kubelet shows it in its Event. */
+/** What is missing while the agent is not ready, a line for each; the kubelet's Event shows it. */
 export const MISSING_FILE = 'missing';
 /** What the agent owns on OpenWRT where names cannot be marked. */
 export const LEDGER_FILE = 'ledger.json';
@@ -25,14 +26,16 @@ const shell = (script: string): { exec: { command: string[] } } => ({
   exec: { command: ['sh', '-c', script] },
 });
 
-/** Looks of one startup probe, and the seconds between them: they end before the next probe is due. */
+/** Looks of one startup probe, and the seconds between them: they end before the next is due. */
 const STARTUP_LOOKS = '1 2 3 4 5 6 7 8 9';
 const STARTUP_PAUSE = '0.1';
 
 /**
- * Never waits for OpenWRT: a native sidecar starts before it, and would block it for ever. It does wait for the files of the own
- * login, which the kubelet mounts into OpenWRT's container one by one: one that is missing would become a folder there. Kubernetes probes once a second
- * at most, so the probe itself looks again: OpenWRT starts as soon as the files are there, half a second after the agent.
+ * Never waits for OpenWRT: a native sidecar starts before it, and would block it for ever. It does
+ * wait for the files of the own login, which the kubelet mounts into OpenWRT's container one by
+ * one: one that is missing would become a folder there. Kubernetes probes once a second at most, so
+ * the probe itself looks again: OpenWRT starts as soon as the files are there, half a second after
+ * the agent.
  */
 export const startupProbeOf = ({ ownLogin }: Pick<InjectOptions, 'ownLogin'>): object => ({
   ...shell(
@@ -52,7 +55,7 @@ export const startupProbeOf = ({ ownLogin }: Pick<InjectOptions, 'ownLogin'>): o
   failureThreshold: 60,
 });
 
-/** `find -mmin -1` prints the file only while it is younger than a minute; works in busybox, dash and bash. */
+/** `find -mmin -1` prints the file while it is younger than a minute; also in busybox and dash. */
 export const livenessProbe = {
   ...shell(`test -n "$(find ${inStateDirectory(ALIVE_FILE)} -mmin -1)"`),
   periodSeconds: 20,
@@ -61,8 +64,9 @@ export const livenessProbe = {
 };
 
 /**
- * One failure is none: on a busy node the kubelet cannot always start the shell in time, and the file is there only while the agent, which
- * tolerates short silences itself, is ready. The coordinator receives at once that OpenWRT does not answer; rolling updates and Services wait.
+ * One failure is none: on a busy node the kubelet cannot always start the shell in time, and the
+ * file is there only while the agent, which tolerates short silences itself, is ready. The
+ * coordinator receives at once that OpenWRT does not answer; rolling updates and Services wait.
  */
 export const readinessProbe = {
   ...shell(

@@ -1,4 +1,4 @@
-/** The volumes that injection adds, and where the agent finds them: one value per place, so env and mounts agree. */
+/** The volumes that injection adds, and where the agent finds them: the same for env and mounts. */
 import { NFN_NETWORK_ANNOTATION, PAUSED_ANNOTATION, REPORT_AUDIENCE } from '../names.ts';
 import type { InjectOptions } from './options.ts';
 import { own } from '../util/own.ts';
@@ -34,7 +34,10 @@ const EVICTABLE_ANNOTATION = 'cluster-autoscaler.kubernetes.io/safe-to-evict-loc
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** A pod with an emptyDir would keep the cluster's autoscaler from taking its node away. What is in ours is made anew in each pod. */
+/**
+ * A pod with an emptyDir would keep the cluster's autoscaler from taking its node away. What is in
+ * ours is made anew in each pod.
+ */
 export const withEvictable = (annotations: Annotations, options: VolumeOptions): Annotations => {
   const names = agentVolumes(options).flatMap(({ name, emptyDir }) => (emptyDir ? [name] : []));
   const others = own(annotations, EVICTABLE_ANNOTATION);

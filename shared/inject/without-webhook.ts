@@ -1,6 +1,6 @@
 /**
- * The annotation of pods for which the API server does not ask the webhook: `deploy/webhooks/mutating.yaml` reads it, and believes it only of
- * pods that have the agent.
+ * The annotation of pods for which the API server does not ask the webhook:
+ * `deploy/webhooks/mutating.yaml` reads it, and believes it only of pods that have the agent.
  */
 import { WITHOUT_WEBHOOK_ANNOTATION } from '../names.ts';
 import type { PodTemplate } from './pod.ts';

@@ -1,7 +1,7 @@
 /**
- * Requests to the API server. Every call has a timeout and stops on its signal; every failure is a KubeError, and so is an answer that
- * its resource's schema does not take. Nothing is retried here except once after a 401, with credentials read anew: callers know
- * what may be repeated.
+ * Requests to the API server. Every call has a timeout and stops on its signal; every failure is a
+ * KubeError, and so is an answer that its resource's schema does not take. Nothing is retried here
+ * except once after a 401, with credentials read anew: callers know what may be repeated.
  */
 import * as z from 'zod';
 import type { KubeConfig } from './config.ts';
@@ -26,7 +26,10 @@ export type WriteOptions = CallOptions & {
   dryRun?: boolean | undefined;
   /** A field that the server does not know is an error. Default: it is dropped. */
   fieldValidation?: 'Strict' | undefined;
-  /** What the server answers with; `metadata`: a PartialObjectMetadata, however large the object is. Default: the object. */
+  /**
+   * What the server answers with; `metadata`: a PartialObjectMetadata, however large the object is.
+   * Default: the object.
+   */
   answer?: 'metadata' | undefined;
 };
 export type Selection = {
@@ -37,8 +40,9 @@ export type Selection = {
 export type ListOptions = Selection &
   CallOptions & {
     /**
-     * Items per request; pages are followed to the end. Default: all in one, which the server answers from memory, while
-     * pages with a selector may make it read the whole collection from etcd.
+     * Items per request; pages are followed to the end. Default: all in one, which the server
+     * answers from memory, while pages with a selector may make it read the whole collection from
+     * etcd.
      */
     pageSize?: number | undefined;
   };
@@ -55,7 +59,10 @@ export type LogOptions = {
   signal: AbortSignal;
 };
 export type Patch =
-  /** Server-side apply, by the name of this client, and of what others have set, too. Creates an object that is not there, unless the body has a uid. */
+  /**
+   * Server-side apply, by the name of this client, and of what others have set, too. Creates an
+   * object that is not there, unless the body has a uid.
+   */
   | { type: 'apply'; body: object }
   | { type: 'merge'; body: object }
   | {
@@ -80,18 +87,18 @@ export type KubeClient = {
     key: ObjectKey,
     options?: CallOptions,
   ) => Promise<T>;
-  /** Consistent: what was written before the call is in it. Items always have apiVersion and kind. */
+  /** Consistent: what was written before the call is in it. Items have apiVersion and kind. */
   list: <T extends KubeObject = RuleObject>(
     r: ResourceType<T>,
     options?: ListOptions,
   ) => Promise<List<T>>;
-  /** Also for reviews such as TokenReview, which come back filled in. The namespace is the body's. */
+  /** Also for reviews such as TokenReview, which come back filled in. `body` has the namespace. */
   create: <T extends object = RuleObject>(
     r: ResourceType<T>,
     body: NewObject,
     options?: WriteOptions,
   ) => Promise<T>;
-  /** The whole object or subresource; fenced by `metadata.resourceVersion` when the body has one. */
+  /** The whole object or subresource; fenced by `metadata.resourceVersion` if the body has it. */
   replace: <T extends object = RuleObject>(
     r: ResourceType<T>,
     body: { metadata: ObjectKey },
@@ -107,9 +114,9 @@ export type KubeClient = {
   watch: (r: ResourceType<object>, options: WatchOptions) => Promise<AsyncIterable<Uint8Array>>;
   /** What a container has printed, as it flows. */
   logs: (key: ObjectKey, options: LogOptions) => Promise<AsyncIterable<Uint8Array>>;
-  /** Called by each watch that goes on for ever, when its state changes; undefined: it has ended. */
+  /** Called when the state of a watch that goes on for ever changes; undefined: it has ended. */
   onWatchState?: (watch: object, resource: string, phase: WatchPhase | undefined) => void;
-  /** Of the server, such as `v1.36.0`. */
+  /** The server's version, such as `v1.36.0`. */
   serverVersion: (options?: CallOptions) => Promise<string>;
   /** Since when no request has been answered, in milliseconds; undefined: the last one was. */
   unansweredForMs: () => number | undefined;
@@ -126,14 +133,17 @@ export type KubeClientOptions = Omit<TransportOptions, 'config'> & {
   userAgent?: string;
 };
 
-/** Of lists of what tenants write: what a schema does not keep of an object is gone with its page, so that the largest permitted ones fit into a small process. */
+/**
+ * For lists of what tenants write: what a schema does not keep of an object is gone with its page,
+ * so that the largest permitted ones fit into a small process.
+ */
 export const PAGE_SIZE = 200;
 const DEFAULT_TIMEOUT_MS = 15_000;
 /** The server sends a watch's headers at once; one that has none by then is given up. */
 const WATCH_OPEN_TIMEOUT_MS = 30_000;
-/** Objects can be as large as etcd takes them, and nothing tells how large they are before they are there. */
+/** Objects can be as large as etcd takes them, and how large they are is not known before. */
 const FIRST_PAGE = 8;
-/** Of the text of a page: many lists are taken at once, and what is made of a text has several times its size. */
+/** Characters of a page: many lists are taken at once, and what is made of a text is larger. */
 const PAGE_LENGTH = 1_048_576;
 const PATCH_TYPES = {
   /** JSON is YAML. */
@@ -239,7 +249,7 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   };
 };
 
-/** Twice as many objects as long as they are small; of large ones as many as a page should have, however large they are. */
+/** Twice as many objects as long as they are small; else as many as a page should have. */
 const nextLimit = (limit: number, length: number, largest: number): number =>
   Math.max(1, Math.min(largest, 2 * limit, Math.floor((limit * PAGE_LENGTH) / length)));
 

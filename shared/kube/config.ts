@@ -1,6 +1,7 @@
 /**
- * The address of the API server and our credentials: a kubeconfig, or the service account that the kubelet puts into the
- * pod. Both answer anew at each need, because tokens and CAs are rotated under running programs.
+ * The address of the API server and our credentials: a kubeconfig, or the service account that the
+ * kubelet puts into the pod. Both answer anew at each need, because tokens and CAs are rotated
+ * under running programs.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -30,16 +31,19 @@ export type KubeConfig = {
   tls: () => Promise<TlsMaterial>;
   /** Asked for once per request. @throws when the credentials cannot be read or made */
   headers: () => Promise<Record<string, string>>;
-  /** The server refused the credentials (401): the next `headers` must not come from a cache of ours. */
+  /** The server refused the credentials (401): the next `headers` must not come from our cache. */
   expire: () => void;
 };
 
 export type ConfigSource = {
   /** Paths as in KUBECONFIG; takes precedence when set. */
   kubeconfig?: string | undefined;
-  /** Of the kubeconfig; default: its current one. */
+  /** The context of the kubeconfig; default: its current one. */
   context?: string | undefined;
-  /** The way through a proxy, of the program that people run; `proxyUrl`: of the kubeconfig. Others refuse such a kubeconfig. */
+  /**
+   * The way through a proxy, for the program that people run; `proxyUrl`: the kubeconfig's. Others
+   * refuse such a kubeconfig.
+   */
   tunnelTo?: ((server: URL, proxyUrl: string | undefined) => Tunnel | undefined) | undefined;
   /** KUBERNETES_SERVICE_HOST */
   serviceHost?: string | undefined;
@@ -83,14 +87,18 @@ const fromServiceAccount = async (
   };
 };
 
-/** client-node reads files and runs credential plugins each time it is asked (it caches a plugin's token until its end). */
+/**
+ * client-node reads files and runs credential plugins each time it is asked (it caches a plugin's
+ * token until its end).
+ */
 const FILLED_MAX_AGE_MS = 5_000;
 
 const fromKubeconfig = async (
   paths: string,
   { context: asked, tunnelTo }: Pick<ConfigSource, 'context' | 'tunnelTo'>,
 ): Promise<KubeConfig> => {
-  // Only this module of the package, and only when needed: the whole package costs 0.4 s and 130 MB (measured).
+  // Only this module of the package, and only when needed: the whole package costs 0.4 s and 130 MB
+  // (measured).
   const { KubeConfig: Config } = await import('@kubernetes/client-node/dist/config.js');
   const files = [...new Set(paths.split(':'))].filter((path) => path !== '');
   const [first] = files;
@@ -141,7 +149,10 @@ const fromKubeconfig = async (
   };
 };
 
-/** As kubectl has it: files that are not there are left out, and what several have is that of the first. @throws where none is there */
+/**
+ * As kubectl has it: files that are not there are left out, and what several have is that of the
+ * first. @throws where none is there
+ */
 const loadedFrom = async (
   files: readonly string[],
   empty: () => ClientConfig,

@@ -1,7 +1,7 @@
 /**
- * What all controllers have in common. Sources mark keys, whatever happened; each marked key is reconciled by itself, on the world as it is
- * known at that moment. Waiting until enough is known and this replica leads, coalescing, backoff, figures, log and shutdown are here and
- * nowhere else.
+ * What all controllers have in common. Sources mark keys, whatever happened; each marked key is
+ * reconciled by itself, on the world as it is known at that moment. Waiting until enough is known
+ * and this replica leads, coalescing, backoff, figures, log and shutdown are here and nowhere else.
  */
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -16,12 +16,12 @@ export type Outcome =
   /** The key is reconciled again after that time, or earlier when something marks it. */
   | { againInMs: number }
   /**
-   * The object is not as it should be, and the reason is shown to people. `failed` is a reason in CamelCase, of few. The key is
-   * reconciled again after that time, or else with backoff.
+   * The object is not as it should be, and the reason is shown to people. `failed` is a reason in
+   * CamelCase, of few. The key is reconciled again after that time, or else with backoff.
    */
   | { failed: string; againInMs?: number };
 
-/** Somebody has changed what was looked at: the key is reconciled again, with backoff, on what is known then. */
+/** Another client has changed what was looked at: the key is reconciled again, with backoff. */
 export const OVERTAKEN = { failed: 'conflict' } as const satisfies Outcome;
 
 /** `done` when there is no time at which to look again. */
@@ -31,7 +31,10 @@ export const againIn = (ms: number | undefined): Outcome =>
 export type ControllerMetrics = {
   /** `result`: `done`, `again`, `conflict`, `error`, or the reason of a failure. */
   reconciled: (controller: string, result: string, seconds: number) => void;
-  /** Both are called whenever somebody reads the figures. `waitedMs`: for how long the key that has waited longest could have been reconciled. */
+  /**
+   * Both are called whenever the figures are read. `waitedMs`: for how long the key that has waited
+   * longest could have been reconciled.
+   */
   exposeQueue: (controller: string, size: () => number, waitedMs: () => number) => void;
 };
 
@@ -45,20 +48,26 @@ export type ControllerDeps = {
 export type ControllerOptions<World> = ControllerDeps & {
   /** In figures and in the log. */
   name: string;
-  /** Run as long as the controller does. What they watch does not matter here: it ends in `mark`. */
+  /** Run as long as the controller does. What they watch does not matter here: they call `mark`. */
   sources?: readonly { run: (signal: AbortSignal) => Promise<void> }[];
-  /** What is known now; undefined while that is too little to act on, since what is not known would be taken for gone. */
+  /**
+   * What is known now; undefined while that is too little to act on, since what is not known would
+   * be taken for gone.
+   */
   world: () => World | undefined;
   /**
-   * Marks every key that there is, and those of which something may be left over. Called when a term begins: whoever led before may have
-   * seen less, or not have come to them.
+   * Marks every key that there is, and those of which something may be left over. Called when a
+   * term begins: the leader before may have seen less, or not have come to them.
    */
   markAll: (signal: AbortSignal) => void | Promise<void>;
-  /** Reconciles the key by itself. A conflict that it throws means: again, on what is known then. */
+  /** Reconciles the key by itself. A conflict that it throws: again, on what is then known. */
   reconcile: (key: string, world: World, signal: AbortSignal) => Promise<Outcome>;
   /** From a mark to the look, so that what comes together is one look. */
   coalesceMs: number;
-  /** The group of the key, e.g. its namespace: a group waits for a few keys of each other group, never for all. Default: all are one group's. */
+  /**
+   * The group of the key, e.g. its namespace: a group waits for a few keys of each other group,
+   * never for all. Default: all are one group's.
+   */
   groupOf?: (key: string) => string;
   /** Keys at a time. Default 1. */
   concurrency?: number;
@@ -67,11 +76,11 @@ export type ControllerOptions<World> = ControllerDeps & {
 };
 
 export type Controller = {
-  /** Something about the key has changed. `delayMs` instead of `coalesceMs`. Does nothing while another replica leads. */
+  /** Something about the key has changed. `delayMs` replaces `coalesceMs`. Only the leader acts. */
   mark: (key: string, delayMs?: number) => void;
   /** Keys that wait or are being reconciled, including those that are due at a later time. */
   queued: () => number;
-  /** Reconciles what is marked, in each term of this replica, until the signal aborts and the work in hand has ended. */
+  /** Reconciles what is marked, in each term of this replica; ends with the signal and the work. */
   run: (signal: AbortSignal) => Promise<void>;
 };
 

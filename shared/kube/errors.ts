@@ -1,9 +1,12 @@
-/** What went wrong between us and the API server, for code to decide on by fields, never by text. */
+/** What went wrong between us and the API server, for code that decides by fields, not text. */
 
 export type KubeErrorDetails = {
   /** HTTP status; 0 when no answer came. */
   status: number;
-  /** Kubernetes' own word, e.g. `NotFound`, `AlreadyExists`; ours when no answer came: `Timeout`, `Unreachable`, `Malformed`. */
+  /**
+   * Kubernetes' own word, e.g. `NotFound`, `AlreadyExists`; ours when no answer came: `Timeout`,
+   * `Unreachable`, `Malformed`.
+   */
   reason: string;
   /** Milliseconds that the server asked us to wait. */
   retryAfterMs?: number | undefined;

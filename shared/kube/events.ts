@@ -1,6 +1,7 @@
 /**
- * Events on objects, as `kubectl describe` shows them. The same words about the same object become one Event with a count; an
- * object that causes too many loses the surplus. Writing is in the background and best effort: nothing waits for an Event.
+ * Events on objects, as `kubectl describe` shows them. The same words about the same object become
+ * one Event with a count; an object that causes too many loses the surplus. Writing is in the
+ * background and best effort: nothing waits for an Event.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -52,7 +53,7 @@ const REMEMBERED_MS = 300_000;
 const FLUSH_MS = 2_000;
 const FLUSHED_AT_ONCE = 4;
 
-/** Of the object no more than what an Event names: a new version of it can be large, and would be kept for nothing. */
+/** No more of the object than what an Event names: a new version can be large. */
 type Entry = Omit<RecordedEvent, 'object'> & {
   involved: { apiVersion: string; kind: string; namespace: string; name: string; uid: string };
   /** Times that it happened and were not written yet. */
@@ -104,7 +105,8 @@ export class EventRecorder {
     const message = event.message.slice(0, MAX_MESSAGE_LENGTH);
     const words = JSON.stringify([uid, event.type, event.reason, message, this.#options.component]);
     const hash = createHash('sha256').update(words).digest('hex').slice(0, 16);
-    // Made from the message alone, so a restarted program goes on counting where the last one stopped.
+    // Made from the message alone, so a restarted program goes on counting where the last one
+    // stopped.
     const key = `${name.slice(0, 200)}.${hash}`;
     const known = this.#entries.get(key);
     const touchedAt = this.#clock.monotonic();
@@ -141,7 +143,10 @@ export class EventRecorder {
     return this.#queue.run(signal);
   }
 
-  /** Writes what `run` had no time for, each Event once: for a program that ends. Resolves after two seconds at most, whatever became of it. */
+  /**
+   * Writes what `run` had no time for, each Event once: for a program that ends. Resolves after two
+   * seconds at most, whatever became of it.
+   */
   async flush(): Promise<void> {
     const writing = withDeadline({ timeoutMs: FLUSH_MS, clock: this.#clock }, (signal) =>
       atOnce([...this.#entries.keys()], FLUSHED_AT_ONCE, (name) => this.#write(name, signal)),

@@ -1,7 +1,8 @@
 /**
- * Writes that can only change the object that was judged: each carries its uid and resourceVersion, so a successor of the same
- * name, or a change in between, is a 409 (`isConflict`) and never overwritten. The caller then looks at the new object and
- * decides anew; repeating the write blindly would undo the fence.
+ * Writes that can only change the object that was judged: each carries its uid and resourceVersion,
+ * so a successor of the same name, or a change in between, is a 409 (`isConflict`) and never
+ * overwritten. The caller then looks at the new object and decides anew; repeating the write
+ * blindly would undo the fence.
  */
 import * as z from 'zod';
 import type { CallOptions, KubeClient } from './client.ts';
@@ -14,9 +15,10 @@ export type Fence<T extends KubeObject = KubeObject> = {
 };
 
 /**
- * Makes `status` the whole status, and touches nothing else. Needs the right to `update` the subresource.
- * A PUT, because a JSON patch answers a failed test with 422, as it answers an invalid status (measured on 1.36).
- * Resolves with the object as it is then. Its spec is what was judged, so the server answers with the metadata only.
+ * Makes `status` the whole status, and touches nothing else. Needs the right to `update` the
+ * subresource. A PUT, because a JSON patch answers a failed test with 422, as it answers an invalid
+ * status (measured on 1.36). Resolves with the object as it is then. Its spec is what was judged,
+ * so the server answers with the metadata only.
  * @throws KubeError; `isConflict`: another version or another object, `isNotFound`: gone
  */
 export const replaceStatus = async <T extends KubeObject, Status extends object>(
@@ -36,7 +38,10 @@ export const replaceStatus = async <T extends KubeObject, Status extends object>
   return { ...object, metadata: { ...object.metadata, ...written }, status };
 };
 
-/** Leaves all other finalizers in place. No request when none of the names is there. Needs the right to `patch`. @throws as `replaceStatus` */
+/**
+ * Leaves all other finalizers in place. No request when none of the names is there. Needs the right
+ * to `patch`. @throws as `replaceStatus`
+ */
 export const removeFinalizers = async (
   fence: Fence,
   names: readonly string[],
@@ -47,7 +52,10 @@ export const removeFinalizers = async (
   if (remaining.length < present.length) await writeFinalizers(fence, remaining, call);
 };
 
-/** No request when it is there, or when the object is being deleted (the server forbids it then). @throws as `replaceStatus` */
+/**
+ * No request when it is there, or when the object is being deleted (the server forbids it then).
+ * @throws as `replaceStatus`
+ */
 export const addFinalizer = async (
   fence: Fence,
   name: string,

@@ -1,4 +1,4 @@
-/** What a program's requests to the API server come to, for Prometheus: those that failed, and the watches that do. */
+/** What a program's requests to the API server come to: those that failed, and its watches. */
 import { Counter, Gauge, type Registry } from '../metrics/prometheus.ts';
 import type { KubeClient } from './client.ts';
 import { KubeError } from './errors.ts';
@@ -7,7 +7,10 @@ import type { WatchPhase } from './informer/watch-state.ts';
 /** A kind that the server does not serve is none: a later version brings it. */
 const FAILING: ReadonlySet<WatchPhase> = new Set(['Forbidden', 'Silent', 'Failing']);
 
-/** Makes of a client the same, counted. What callers abort themselves is no failure. `onAnswer`: called at each answer, a refusal included. */
+/**
+ * Makes of a client the same, counted. What callers abort themselves is no failure. `onAnswer`:
+ * called at each answer, a refusal included.
+ */
 export const createClientCounter = (
   registry: Registry,
   onAnswer: () => void = () => {},

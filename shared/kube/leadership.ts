@@ -1,8 +1,10 @@
 /**
- * Which of several replicas writes: the holder of a Lease, and it only as long as it has renewed it. Every write of a
- * program that runs more than once goes through here: controllers work in terms (`lead`), and a client made by `leadersClient` starts no write outside of one.
- * Of our own, since client-node has no election, and those made for it look at no write: a process that was stopped for a minute would go on
- * where it was. Here the clock is asked before each write, and what was sent before is fenced (fenced.ts, owned.ts).
+ * Which of several replicas writes: the holder of a Lease, and it only as long as it has renewed
+ * it. Every write of a program that runs more than once goes through here: controllers work in
+ * terms (`lead`), and a client made by `leadersClient` starts no write outside of one. Of our own,
+ * since client-node has no election, and those made for it look at no write: a process that was
+ * stopped for a minute would go on where it was. Here the clock is asked before each write, and
+ * what was sent before is fenced (fenced.ts, owned.ts).
  */
 import { aborted } from '../runtime/aborted.ts';
 import { jittered } from '../runtime/backoff.ts';
@@ -15,25 +17,31 @@ import type { HeldLease } from './lease.ts';
 import { resourceName } from './path.ts';
 
 export type Leadership = {
-  /** The number of the term, which no other replica has; undefined unless this one may write at this very moment. */
+  /** The number of the term, which no other replica has; undefined: this one may not write now. */
   term: () => number | undefined;
-  /** Runs `work` once in each term; its signal aborts when the term ends. Resolves when `signal` aborts and the work has ended. */
+  /**
+   * Runs `work` once in each term; its signal aborts when the term ends. Resolves when `signal`
+   * aborts and the work has ended.
+   */
   lead: (work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>;
   /** Renews the Lease soon, because what it hands over has changed. */
   renew: () => void;
-  /** `work` runs when this replica stops while it leads: after all other work of the term has ended, before the Lease is given up. */
+  /**
+   * `work` runs when this replica stops while it leads: after all other work of the term has ended,
+   * before the Lease is given up.
+   */
   beforeRelease: (work: () => Promise<void>) => void;
 };
 
 export type ElectionOptions = { lease: HeldLease; clock: Clock; log: Logger };
 
 export type Election = Leadership & {
-  /** Tries to lead until the signal aborts; then waits for the work of the term, and gives the Lease up. */
+  /** Tries to lead until the signal aborts; waits for the work of the term; gives the Lease up. */
   run: (signal: AbortSignal) => Promise<void>;
 };
 
 export const LEASE_MS = 10_000;
-/** A term ends so long after its last renewal began; the rest of the Lease is for what is under way. */
+/** A term ends so long after its last renewal began; the rest of the Lease is for work in hand. */
 const RENEW_WITHIN_MS = 7_000;
 const RETRY_MS = 2_000;
 const JITTER = 0.1;
@@ -136,7 +144,10 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
 
 const REVIEWS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
-/** A write outside of a term is a KubeError with reason `NotLeading`. Reviews of tokens and rights write nothing, and everybody may ask for them. */
+/**
+ * A write outside of a term is a KubeError with reason `NotLeading`. Reviews of tokens and rights
+ * write nothing, and everybody may ask for them.
+ */
 export const leadersClient = (
   client: KubeClient,
   { term }: Pick<Leadership, 'term'>,

@@ -1,6 +1,7 @@
 /**
- * One object of the API server that says who leads: read, judged and written with its resourceVersion, so of several replicas one wins.
- * A Lease counts as given up when it has not changed for its duration as seen from here, so clocks need not agree.
+ * One object of the API server that says who leads: read, judged and written with its
+ * resourceVersion, so of several replicas one wins. A Lease counts as given up when it has not
+ * changed for its duration as seen from here, so clocks need not agree.
  */
 import * as z from 'zod';
 import type { Clock } from '../runtime/clock.ts';
@@ -38,8 +39,8 @@ export type LeaseOptions = {
   client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
   key: ObjectKey;
   /**
-   * Of this replica, never of two at a time. One that comes back under the identity of the holder is its successor, and need not wait
-   * until the Lease has run out.
+   * This replica's, never that of two at a time. One that comes back under the identity of the
+   * holder is its successor, and need not wait until the Lease has run out.
    */
   identity: string;
   durationMs: number;
@@ -48,7 +49,9 @@ export type LeaseOptions = {
 };
 
 export type HeldLease = {
-  /** Takes or renews it. The number of the holder's term, undefined while another holds it. @throws KubeError */
+  /**
+   * Takes or renews it. The number of our term, undefined while another holds. @throws KubeError
+   */
   hold: (call: CallOptions) => Promise<number | undefined>;
   /** Gives it up, if it is ours. @throws KubeError */
   release: (call: CallOptions) => Promise<void>;

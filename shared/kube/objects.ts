@@ -1,4 +1,7 @@
-/** The shapes of Kubernetes objects that this product reads and writes; only the parts that it uses. What comes from the API server is parsed by them. */
+/**
+ * The shapes of Kubernetes objects that this product reads and writes; only the parts that it uses.
+ * What comes from the API server is parsed by them.
+ */
 import * as z from 'zod';
 import { MANAGED_BY, PREFIX } from '../names.ts';
 import { own } from '../util/own.ts';
@@ -35,7 +38,7 @@ const metadataSchema = z.object({
 });
 export type ObjectMeta = z.infer<typeof metadataSchema>;
 
-/** What every object has; the rest of it stays as it came. To be extended by the fields that somebody reads. */
+/** What every object has; the rest stays as it came. Callers add the fields that they read. */
 export const objectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -78,8 +81,8 @@ export type RuleObject = KubeObject & {
 };
 
 /**
- * What a watch keeps of a rule. Annotations of others, such as kubectl's copy of the whole object, can be larger than all else, and whoever
- * may write a rule may write them.
+ * What a watch keeps of a rule. Annotations of others, such as kubectl's copy of the whole object,
+ * can be larger than all else, and a user with the right to write a rule can write them.
  */
 export const keptRuleSchema = objectSchema.transform(
   ({ apiVersion, kind, metadata: { annotations, ...metadata }, spec, status }): RuleObject => ({
@@ -105,7 +108,7 @@ export type ResourceType<T extends object = RuleObject> = {
   schema: z.ZodType<T, object>;
 };
 
-/** A resource of version v1. Without a schema nothing is read of its objects but what every object has. */
+/** A resource of version v1. Without a schema only what every object has is read. */
 export function resourceV1(group: string, plural: string, kind: string): ResourceType;
 export function resourceV1<T extends object>(
   group: string,
@@ -122,7 +125,7 @@ export function resourceV1(
   return { group, version: 'v1', plural, kind, schema };
 }
 
-/** Of two versions of one object. They grow; those of custom resources are etcd's revisions. */
+/** Compares versions of one object. They grow; those of custom resources are etcd's revisions. */
 export const isLater = (
   { metadata: one }: { metadata: { resourceVersion?: string | undefined } },
   { metadata: other }: { metadata: { resourceVersion?: string | undefined } },

@@ -15,7 +15,7 @@ it('what was written counts until the watch shows the same, or a later one', () 
   written.note(version('101'));
   expect(written.latest(version('100'))).toEqual(version('101'));
   expect(written.latest(version('101'))).toEqual(version('101'));
-  // Of an answer that comes after the watch nothing is left, either.
+  // Nothing is left of an answer that comes after the watch, either.
   written.note(version('101'));
   expect(written.latest(version('102'))).toEqual(version('102'));
 });

@@ -1,4 +1,7 @@
-/** Objects as this program has written them last: the watch shows a write a little later, and one that is judged on the version before it is refused. */
+/**
+ * Objects as this program has written them last: the watch shows a write a little later, and one
+ * that is judged on the version before it is refused.
+ */
 import { isLater, type KubeObject } from './objects.ts';
 
 export type OwnWrites<T> = {

@@ -1,4 +1,4 @@
-/** Around one object as an API server keeps it. The real one is tried in test/integration/kube-writes.test.ts. */
+/** Around one object as an API server keeps it. The real one: test/integration/kube-writes. */
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeClient, Patch } from './client.ts';

@@ -1,7 +1,9 @@
 /**
- * Keeps objects that this program makes: one call brings an object from what was seen to what it should be, whatever that takes. A write
- * can only hit the object and version that was seen, and none takes over an object of the same name. Labels, annotations and owners of
- * others stay. Finalizers and statuses are written elsewhere (`fenced.ts`); of finalizers only the first are given here, at creation.
+ * Keeps objects that this program makes: one call brings an object from what was seen to what it
+ * should be, whatever that takes. A write can only hit the object and version that was seen, and
+ * none takes over an object of the same name. Labels, annotations and owners of others stay.
+ * Finalizers and statuses are written elsewhere (`fenced.ts`); of finalizers only the first are
+ * given here, at creation.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CallOptions, KubeClient, Patch } from './client.ts';
@@ -20,12 +22,15 @@ export type Desired = {
     labels?: Marks;
     annotations?: Marks;
     ownerReferences?: readonly OwnerReference[];
-    /** Of a new object; those of one that is there stay as they are. */
+    /** For a new object; an object that is there keeps its own. */
     finalizers?: readonly string[];
   };
   /** Fields of the object that are ours as a whole, e.g. `spec`. */
   fields: Readonly<Record<string, unknown>>;
-  /** Nobody else writes it: the API server need not keep who has set which field, which is a third of what a small write costs it (measured). */
+  /**
+   * No other client writes it: the API server need not keep which client set which field, a third
+   * of what a small write costs it (measured).
+   */
   isUnmanaged?: boolean;
 };
 
@@ -60,7 +65,10 @@ export type Owned<T extends KubeObject> = CallOptions & {
   resource: ResourceType<T>;
 };
 
-/** `desired` undefined: there is to be none. `present`: as it was seen. @throws KubeError other than NotFound and conflicts */
+/**
+ * `desired` undefined: there is to be none. `present`: as it was seen. @throws KubeError other than
+ * NotFound and conflicts
+ */
 export const keep = async <T extends KubeObject = RuleObject>(
   owned: Owned<T>,
   desired: Desired | undefined,
@@ -150,7 +158,7 @@ const wantedOf = ({ metadata, fields }: Desired): Part => ({
   fields: defined(fields),
 });
 
-/** Of labels, annotations and owners only those that we name; our fields whole. */
+/** Only those labels, annotations and owners that we name; our fields whole. */
 const partOf = (present: KubeObject, { metadata, fields }: Desired): Part => ({
   metadata: {
     labels: named(present.metadata.labels, metadata.labels),
@@ -161,8 +169,9 @@ const partOf = (present: KubeObject, { metadata, fields }: Desired): Part => ({
 });
 
 /**
- * A merge patch, which leaves what it does not name and makes null of what has to go. Server-side apply would remove nothing that anybody else has
- * set, our own POST included, and takes the API server longer: it is merged field by field, by the schema.
+ * A merge patch, which leaves what it does not name and makes null of what has to go. Server-side
+ * apply would remove nothing that anybody else has set, our own POST included, and takes the API
+ * server longer: it is merged field by field, by the schema.
  */
 const patchFor = (
   { metadata }: KubeObject,

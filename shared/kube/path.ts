@@ -18,7 +18,7 @@ export const apiVersionOf = ({ group, version }: Pick<Addressed, 'group' | 'vers
 export const resourceName = ({ group, plural }: Addressed): string =>
   group === '' ? plural : `${plural}.${group}`;
 
-/** Of all namespaces when none is given. */
+/** All namespaces when none is given. */
 export const collectionPath = (resource: Addressed, namespace?: string): string => {
   const root = resource.group === '' ? '/api' : '/apis';
   const scope = namespace === undefined ? '' : `/namespaces/${segment(namespace)}`;

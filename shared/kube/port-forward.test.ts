@@ -1,4 +1,4 @@
-/** Against a server that speaks the protocol as a kubelet does, behind a TCP server that stands for the pod. */
+/** Against a server with a kubelet's protocol, behind a TCP server that stands for the pod. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';

@@ -1,6 +1,7 @@
 /**
- * Connections to ports of pods through the API server, by the WebSocket protocol of client-node: who may do that is for RBAC to say, and what a
- * pod has on its loopback is reached. For the CLI alone: agents and coordinators have no such right.
+ * Connections to ports of pods through the API server, by the WebSocket protocol of client-node:
+ * RBAC grants them, and they reach what a pod has on its loopback. For the CLI alone: agents and
+ * coordinators have no such right.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -28,7 +29,8 @@ const DATA = 0;
 const PORT_BYTES = 2;
 
 /**
- * One connection. The protocol cannot close one direction alone: `destroy` ends both. `timeoutMs`: until it is open; `signal` cuts it.
+ * One connection. The protocol cannot close one direction alone: `destroy` ends both. `timeoutMs`:
+ * until it is open; `signal` cuts it.
  * @throws PortForwardError, the reason of `signal`
  */
 export const connectToPod = async (
@@ -130,8 +132,10 @@ export type ForwardedPort = {
 };
 
 /**
- * As `kubectl port-forward` does: whoever connects to a port of this machine's loopback is connected to the pod. `localPort`: 0 for a free one.
- * `onProblem`: why a connection could not be made; that one is cut. @throws when the local port is taken
+ * As `kubectl port-forward` does: a client that connects to a port of this machine's loopback is
+ * connected to the pod. `localPort`: 0 for a free one. `onProblem`: why a connection could not be
+ * made; that one is cut.
+ * @throws when the local port is taken
  */
 export const forwardPort = async (
   connect: () => Promise<Duplex>,

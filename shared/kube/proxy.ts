@@ -1,6 +1,7 @@
 /**
- * Connections to the API server through a proxy, as kubectl has them: `proxy-url` of a kubeconfig, else HTTPS_PROXY and NO_PROXY as Go reads
- * them. TLS goes through it end to end, so it sees neither credentials nor answers.
+ * Connections to the API server through a proxy, as kubectl has them: `proxy-url` of a kubeconfig,
+ * else HTTPS_PROXY and NO_PROXY as Go reads them. TLS goes through it end to end, so it sees
+ * neither credentials nor answers.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -14,7 +15,10 @@ export type Tunnel = {
   open: (to: Pick<URL, 'hostname' | 'port' | 'protocol'>, timeoutMs: number) => Promise<Socket>;
 };
 
-/** `proxyUrl`: `http://`, `https://` or `socks5://`, with a login where it wants one. @throws Error for another, without its login */
+/**
+ * `proxyUrl`: `http://`, `https://` or `socks5://`, with a login where it wants one. @throws Error
+ * for another, without its login
+ */
 export const createTunnel = (proxyUrl: string): Tunnel => {
   const proxy = URL.canParse(proxyUrl) ? new URL(proxyUrl) : undefined;
   const open = proxy && own(BY_SCHEME, proxy.protocol);

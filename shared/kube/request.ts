@@ -27,7 +27,10 @@ export type Exchange = {
 
 export type RequesterDeps = { config: KubeConfig; transport: Transport; userAgent: string };
 
-/** What `schema` makes of the answer. @throws KubeError, or the reason of `signal` when that aborted */
+/**
+ * What `schema` makes of the answer.
+ * @throws KubeError, or the reason of `signal` when that aborted
+ */
 export const requestJson = async <T>(
   deps: RequesterDeps,
   exchange: Exchange,
@@ -46,7 +49,10 @@ export const requestJson = async <T>(
   }
 };
 
-/** Resolves with the headers; the body then flows without a limit in time. @throws as `requestJson`, also while it flows */
+/**
+ * Resolves with the headers; the body then flows without a limit in time.
+ * @throws as `requestJson`, also while it flows
+ */
 export const requestStream = async (
   deps: RequesterDeps,
   exchange: Exchange & { signal: AbortSignal },
@@ -163,7 +169,10 @@ const refusal = (
   );
 };
 
-/** JSON text, read by `schema`. @throws KubeError `Malformed`, which says what was found where, never the value */
+/**
+ * JSON text, read by `schema`.
+ * @throws KubeError `Malformed`, which says what was found where, never the value
+ */
 export const parseAnswer = <T>(attempted: string, text: string, schema: z.ZodType<T>): T => {
   try {
     return schema.parse(JSON.parse(text));

@@ -1,4 +1,4 @@
-/** Label selectors as Kubernetes' own objects have them: what they select, and how the API server is asked for it. */
+/** Label selectors of Kubernetes' own objects: what they select, and how to ask for it. */
 import * as z from 'zod';
 import { own } from '../util/own.ts';
 

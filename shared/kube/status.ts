@@ -1,4 +1,7 @@
-/** `Status` objects, by which the API server says what went wrong. A proxy before it may say anything, so no field is relied on. */
+/**
+ * `Status` objects, by which the API server says what went wrong. A proxy before it may say
+ * anything, so no field is relied on.
+ */
 import * as z from 'zod';
 
 const statusSchema = z.object({

@@ -1,4 +1,7 @@
-/** Against a server of HTTP/2 whose first session is troubled: what is asked next is answered, and what goes on there already goes on. */
+/**
+ * Against a server of HTTP/2 whose first session is troubled: what is asked next is answered, and
+ * what goes on there already goes on.
+ */
 import 'reflect-metadata';
 import {
   constants,

@@ -1,9 +1,11 @@
 /**
- * The connections to the API server. Requests without a body, watches among them, share one of HTTP/2, where the server speaks it. One
- * with a body has a connection of HTTP/1.1 to itself: where the server answers before it has read the body, or a call is given up, the
- * rest would stay in a session of HTTP/2, which refuses every stream once 10 MB have come together (Node 26.10, measured).
- * Invariant: what goes wrong on one connection concerns no later request. One that has fallen silent is cut, and a session that has
- * answered nothing for a while, or refuses streams, gets no new ones.
+ * The connections to the API server. Requests without a body, watches among them, share one of
+ * HTTP/2, where the server speaks it. One with a body has a connection of HTTP/1.1 to itself: where
+ * the server answers before it has read the body, or a call is given up, the rest would stay in a
+ * session of HTTP/2, which refuses every stream once 10 MB have come together (Node 26.10,
+ * measured). Invariant: what goes wrong on one connection concerns no later request. One that has
+ * fallen silent is cut, and a session that has answered nothing for a while, or refuses streams,
+ * gets no new ones.
  */
 import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { TLSSocket } from 'node:tls';
@@ -15,14 +17,17 @@ import type { KubeConfig, TlsMaterial } from './config.ts';
 export type TransportOptions = {
   config: KubeConfig;
   connectTimeoutMs?: number;
-  /** Between HTTP/2 pings; a connection without a byte for three of them is dead. Default 15 s, as client-go has it within a factor of two. */
+  /**
+   * Between HTTP/2 pings; a connection without a byte for three of them is dead. Default 15 s, as
+   * client-go has it within a factor of two.
+   */
   pingIntervalMs?: number;
 };
 
 export type Transport = {
   /** @throws as undici */
   request: (options: Omit<Dispatcher.RequestOptions, 'origin'>) => Promise<Dispatcher.ResponseData>;
-  /** Since when no request has been answered, on the clock of `performance`; undefined: the last one was. */
+  /** Since when no request was answered, on `performance`'s clock; undefined: the last one was. */
   unansweredSince: () => number | undefined;
   /** Prefix of every path, '' for most servers. */
   basePath: string;
@@ -40,7 +45,8 @@ export const createTransport = (options: TransportOptions): Transport => {
     (target, callback) => {
       void (async () => {
         try {
-          // Built per connection, because the CA and client certificates may have been rotated since the last one.
+          // Built per connection, because the CA and client certificates may have been rotated
+          // since the last one.
           const tls = given(await tlsOf(config));
           const build = buildConnector({ allowH2, timeout: connectTimeoutMs, ...tls });
           const done: buildConnector.Callback = (...outcome) => {
@@ -101,11 +107,14 @@ export const createTransport = (options: TransportOptions): Transport => {
   };
 };
 
-/** Requests with a body at one time; others wait. Each is a connection, and few last longer than some milliseconds. */
+/** Requests with a body at one time; others wait. Each is a connection, and few last long. */
 const MAX_WRITES = 16;
 /** A session without an answer for so long is given up; shorter than the timeout of a request. */
 const SILENT_MS = 10_000;
-/** Node refuses streams of a session that holds more than it may; the server, those of a client that it finds too busy. */
+/**
+ * Node refuses streams of a session that holds more than it may; the server, those of a client that
+ * it finds too busy.
+ */
 const CALM = /ENHANCE_YOUR_CALM/;
 
 const tlsOf = async (config: KubeConfig): Promise<TlsMaterial> => {
@@ -116,7 +125,10 @@ const tlsOf = async (config: KubeConfig): Promise<TlsMaterial> => {
   }
 };
 
-/** Cuts a HTTP/2 connection on which not even pings are answered: a NAT or a load balancer has dropped it, or the peer hangs. */
+/**
+ * Cuts a HTTP/2 connection on which not even pings are answered: a NAT or a load balancer has
+ * dropped it, or the peer hangs.
+ */
 const supervise = (socket: Socket, sockets: Set<Socket>, pingIntervalMs: number): void => {
   sockets.add(socket);
   let bytesSeen = socket.bytesRead;

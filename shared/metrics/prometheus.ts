@@ -1,6 +1,6 @@
 /**
- * The parts of prom-client that we use. Its index also loads the modules for clusters, push gateways and event-loop monitors:
- * 15 MB of memory per agent (measured, Node 26) for nothing.
+ * The parts of prom-client that we use. Its index also loads the modules for clusters, push
+ * gateways and event-loop monitors: 15 MB of memory per agent (measured, Node 26) for nothing.
  */
 import type * as PromClient from 'prom-client';
 import counter from 'prom-client/lib/counter.js';
@@ -26,8 +26,9 @@ export const Registry: typeof PromClient.Registry = registry;
 export type Registry = PromClient.Registry;
 
 /**
- * Each adds its figures to a registry. Left out of its set: libuv's handles and requests, which `processResources` has by type; the spaces of the heap, for
- * which Node loads a module that takes 3 MB (measured, Node 26); and the CPU time, which brings OpenTelemetry's API with it, 30 kB.
+ * Each adds its figures to a registry. Left out of its set: libuv's handles and requests, which
+ * `processResources` has by type; the spaces of the heap, for which Node loads a module that takes
+ * 3 MB (measured, Node 26); and the CPU time, which brings OpenTelemetry's API with it, 30 kB.
  */
 export const defaultMetrics: readonly ((registry: Registry) => void)[] = [
   processStartTime,

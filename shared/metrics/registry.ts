@@ -1,4 +1,4 @@
-/** A Prometheus registry per program, with the figures of its process under the names that ready-made boards know. */
+/** A Prometheus registry per program, with its process' figures by the names that boards know. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { VERSION } from '../own-version.ts';
 import { Counter, defaultMetrics, Gauge, Registry } from './prometheus.ts';
@@ -7,8 +7,9 @@ import { Counter, defaultMetrics, Gauge, Registry } from './prometheus.ts';
 const REVISION_ENV = 'SDEWAN_REVISION';
 
 /**
- * prom-client's default set but for its event-loop monitor, which wakes the process a hundred times a second, which a sidecar that should sleep must not
- * do: the lag of one turn is measured at each scrape instead.
+ * prom-client's default set but for its event-loop monitor, which wakes the process a hundred times
+ * a second, which a sidecar that should sleep must not do: the lag of one turn is measured at each
+ * scrape instead.
  */
 export const createMetricsRegistry = (env: NodeJS.ProcessEnv = process.env): Registry => {
   const registry = new Registry();

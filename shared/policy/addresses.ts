@@ -1,4 +1,7 @@
-/** IP addresses and blocks of both families, in one spelling each: two texts of one address are one member of a set, not two. */
+/**
+ * IP addresses and blocks of both families, in one spelling each: two texts of one address are one
+ * member of a set, not two.
+ */
 import { familyOf } from '../util/addresses.ts';
 
 export { familyOf };
@@ -36,7 +39,7 @@ export const spelled = (text: string): { family: Family; address: string } | und
   return address && { family: address.family, address: addressText(address) };
 };
 
-/** Bits behind the prefix count for nothing, as for the API server. Undefined when it is no block. */
+/** Bits behind the prefix do not count, as for the API server. Undefined when it is no block. */
 export const parseBlock = (text: string): Block | undefined => {
   const [, base = '', digits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
   const address = parseAddress(base);
@@ -47,7 +50,7 @@ export const parseBlock = (text: string): Block | undefined => {
 
 export const blockText = (block: Block): string => `${addressText(block)}/${block.length}`;
 
-/** Whether all of `inner` is in `outer`. Of two blocks one holds the other, or they have nothing in common. */
+/** Whether all of `inner` is in `outer`. Two blocks are nested or disjoint. */
 export const holdsBlock = (outer: Block, inner: Block): boolean =>
   outer.family === inner.family &&
   outer.length <= inner.length &&

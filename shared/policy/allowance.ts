@@ -1,8 +1,8 @@
 import { MAX_TAKEN, MAX_TAKEN_OF_NAMESPACE } from './bounds.ts';
 
 /**
- * How much of policies an agent is given, and takes: lines, and members of the groups that they are about. Who asks first has room first; namespaces are to
- * be asked in turns.
+ * How much of policies an agent is given, and takes: lines, and members of the groups that they are
+ * about. Who asks first has room first; namespaces are to be asked in turns.
  */
 export const createAllowance = (sizeOf: (group: string) => number) => {
   const counted = new Set<string>();

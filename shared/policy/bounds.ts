@@ -1,15 +1,24 @@
-/** How much of a policy is carried. What is beyond is refused as a whole, with both numbers: a part of a policy would let through what it forbids. */
+/**
+ * How much of a policy is carried. What is beyond is refused as a whole, with both numbers: a part
+ * of a policy would let through what it forbids.
+ */
 
-/** Of one group. */
+/** The most members of one group. */
 export const MAX_GROUP_MEMBERS = 5_000;
-/** Of one policy at one place, in the kernel's words; exceptions of blocks count as well. */
+/** The most rules of one policy at one place, in the kernel's words, with exceptions of blocks. */
 export const MAX_RULES = 1_000;
-/** Of the policies of one namespace at one place, alike ones counted once: each is a group of its own in each kernel. */
+/**
+ * The most selectors of one namespace's policies at one place, alike ones counted once: each is a
+ * group of its own in each kernel.
+ */
 export const MAX_SELECTORS = 500;
-/** Of one AddressGroup, so that a change of one pod writes little. */
+/** The most members of one AddressGroup, so that a change of one pod writes little. */
 export const MAX_SLICE_MEMBERS = 250;
 
-/** Lines of policies, and members of their groups, that one agent is given, and takes: of all namespaces, and of one. */
+/**
+ * Lines of policies, and members of their groups, that one agent is given, and takes: of all
+ * namespaces, and of one.
+ */
 export const MAX_TAKEN = 60_000;
 export const MAX_TAKEN_OF_NAMESPACE = 30_000;
 

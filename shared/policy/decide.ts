@@ -1,6 +1,7 @@
 /**
- * Which policies decide for a packet at one place, from what is enforced there: a pod that a policy isolates in a direction passes only what one
- * such policy lets pass. Pure. It says the same as the kernel with the table (test/policy).
+ * Which policies decide for a packet at one place, from what is enforced there: a pod that a policy
+ * isolates in a direction passes only what one such policy lets pass. Pure. It says the same as the
+ * kernel with the table (test/policy).
  */
 import { holdsBlock, parseAddress, parseBlock, WIDTH } from './addresses.ts';
 import type { Enforcement, Peer, Port, Rule } from './enforcement.ts';
@@ -13,7 +14,7 @@ export type PolicyPacket = { from: string; to: string; protocol: Protocol; port:
 export const DIRECTIONS = ['egress', 'ingress'] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** `isolatedBy`: those that select the pod; none: nothing forbids it. `allowedBy`: the first that lets it pass. */
+/** `isolatedBy`: those that select the pod; none: all is let pass. `allowedBy`: the first one. */
 export type Decided<T> = {
   direction: Direction;
   isolatedBy: readonly T[];

@@ -1,7 +1,9 @@
 /**
- * A policy → what is enforced of it at one place: the group of its pods, and for each direction that it isolates the packets that may pass.
- * Selectors have become groups; everything else stands as in the policy. What Kubernetes implies is said here, once: a rule without peers
- * is for all of them, one without ports for all ports and protocols, and a direction without rules lets nothing through.
+ * A policy → what is enforced of it at one place: the group of its pods, and for each direction
+ * that it isolates the packets that may pass. Selectors have become groups; everything else stands
+ * as in the policy. What Kubernetes implies is said here, once: a rule without peers is for all of
+ * them, one without ports for all ports and protocols, and a direction without rules lets nothing
+ * through.
  */
 import { blockText, parseBlock } from './addresses.ts';
 import { MAX_RULES, type TooLarge } from './bounds.ts';
@@ -12,7 +14,7 @@ import type { Policy, PolicyPeer, PolicyPort, Protocol } from './network-policy.
 /** `group`: its id. */
 export type Peer = { group: string } | { cidr: string; except: readonly string[] };
 
-/** `group`: addresses with the numbers that a port's name stands for. Neither: all ports of the protocol. */
+/** `group`: addresses with the numbers of a port's name. Neither: all ports of the protocol. */
 export type Port = { protocol: Protocol; port?: number; endPort?: number; group?: string };
 
 /** Absent: any. */
@@ -86,7 +88,7 @@ const impliedTypes = ({ spec }: CompiledFrom): ('Ingress' | 'Egress')[] =>
   spec.egress === undefined || spec.egress.length === 0 ? ['Ingress'] : ['Ingress', 'Egress'];
 
 type Context = {
-  /** Of the peers in the policy. */
+  /** Where in the policy the peers are. */
   path: string;
   namespace: string;
   /** The pods that a packet of this direction can go to: the name of a port is one of theirs. */

@@ -1,6 +1,6 @@
 /**
- * Groups of pods: who is in one, and with which addresses. The kernel's sets are made of them, so that a pod that comes, goes or changes its
- * labels changes members of sets, and no rule.
+ * Groups of pods: which pods are in one, and with which addresses. The kernel's sets are made of
+ * them, so that a pod that comes, goes or changes its labels changes members of sets, and no rule.
  */
 import { createHash } from 'node:crypto';
 import { selects, selectorText, type Labels, type LabelSelector } from '../kube/selector.ts';
@@ -21,8 +21,8 @@ export type PodSelector = {
 };
 
 /**
- * With `port`: the addresses with the number that this port has on each pod; pods that have none by that name are not in it. `scope`: in which
- * networks; absent: the pods' own addresses alone.
+ * With `port`: the addresses with the number that this port has on each pod; pods that have none by
+ * that name are not in it. `scope`: in which networks; absent: the pods' own addresses alone.
  */
 export type Group = PodSelector & { port?: NamedPort; scope?: Scope };
 export type NamedPort = { name: string; protocol: Protocol };
@@ -35,7 +35,7 @@ export type PolicyPod = {
   /** RFC 3339, whole seconds. */
   creationTimestamp: string;
   addresses: readonly string[];
-  /** Whoever may change the pod may have written them. */
+  /** A user with the right to change the pod can have written them. */
   secondAddresses?: readonly SecondAddresses[];
   ports: readonly (NamedPort & { port: number })[];
   /** Its addresses are the node's. */
@@ -48,7 +48,7 @@ export type PolicyPod = {
   isTerminating?: true;
 };
 
-/** The same group has the same id in every process; two that differ have the same one in 1 of 2⁶⁴ pairs. */
+/** The same group has the same id in every process; two that differ share one in 1 of 2⁶⁴ pairs. */
 export const groupId = ({ pods, namespaces, port, scope }: Group): string => {
   const where =
     'name' in namespaces ? ['name', namespaces.name] : ['labels', selectorText(namespaces.labels)];
@@ -80,7 +80,7 @@ export const isSelected = (
 export const hasOwnAddresses = ({ isHostNetwork, isFinished }: PolicyPod): boolean =>
   !isHostNetwork && !isFinished;
 
-/** An address of a pod in one network, in its one spelling. `claim`: two pods with the same one cannot both have it. */
+/** A pod's address in one network, in its one spelling. `claim`: only one pod can have it. */
 export type OwnAddress = { address: string; claim: string };
 
 const inNetwork = (network: string, texts: readonly string[]): OwnAddress[] =>
@@ -107,8 +107,9 @@ export const addressesIn = (pod: PolicyPod, scope: Scope = CLUSTER_SCOPE): OwnAd
   });
 
 /**
- * What a pod that the group selects brings into it: its addresses, or `address . number` for a named port. An address is a member through the
- * pod that it belongs to, and through no other. `?address`: it may belong to another one, so it is isolated, and nothing is let pass by it.
+ * What a pod that the group selects brings into it: its addresses, or `address . number` for a
+ * named port. An address is a member through the pod that it belongs to, and through no other.
+ * `?address`: it may belong to another one, so it is isolated, and nothing is let pass by it.
  */
 export const membersFrom = (
   { port, scope }: Group,
@@ -142,8 +143,10 @@ export const pairText = (address: string, port: number): string => `${address}${
 export const addressOf = (member: string): string => member.split(PAIR, 1)[0] ?? member;
 
 /**
- * Of the pods that have one address at the same time, those that it may belong to: one that a node runs comes before one that none does, since
- * a user with the right to write a status can write any there; and then one that stays before one that is being stopped. When that leaves one, it is certain.
+ * Among pods that have one address at the same time, those that it may belong to: one that a node
+ * runs comes before one that none does, since a user with the right to write a status can write any
+ * there; and then one that stays before one that is being stopped. When that leaves one, it is
+ * certain.
  */
 export const holdersAmong = (claimants: readonly PolicyPod[]): readonly PolicyPod[] => {
   const best = Math.max(...claimants.map(standingOf));

@@ -1,4 +1,7 @@
-/** NetworkPolicies as the API server has them, and MultiNetworkPolicies, which say the same of second networks. What an empty list or a missing field means is said in `enforcement.ts`. */
+/**
+ * NetworkPolicies as the API server has them, and MultiNetworkPolicies, which say the same of
+ * second networks. What an empty list or a missing field means is said in `enforcement.ts`.
+ */
 import * as z from 'zod';
 import { withoutNulls } from '../util/nulls.ts';
 import { labelSelectorSchema } from '../kube/selector.ts';
@@ -46,19 +49,22 @@ export type NetworkPolicySpec = z.infer<typeof networkPolicySpecSchema>;
 export const POLICY_KINDS = ['NetworkPolicy', 'MultiNetworkPolicy'] as const;
 export type PolicyKind = (typeof POLICY_KINDS)[number];
 
-/** A policy without what nobody here reads. */
+/** A policy without the fields that are not read here. */
 export type Policy = {
   kind: PolicyKind;
   namespace: string;
   name: string;
   uid: string;
   generation: number;
-  /** Of a MultiNetworkPolicy: the second networks that it is for. */
+  /** The second networks that a MultiNetworkPolicy is for. */
   networks: readonly string[];
   spec: NetworkPolicySpec;
 };
 
-/** One of which the spec is not known: a CRD need not check what the API server checks of NetworkPolicies, and a spec can be too long to be kept. */
+/**
+ * One of which the spec is not known: a CRD need not check what the API server checks of
+ * NetworkPolicies, and a spec can be too long to be kept.
+ */
 export type UnreadPolicy = Omit<Policy, 'spec'> & {
   unread: { reason: 'InvalidSpec' | 'TooLarge'; message: string };
 };

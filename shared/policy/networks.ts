@@ -1,10 +1,16 @@
-/** The networks in which addresses of pods count: their own ones, and those that a pod has in a second network of which a CNF is the gateway. */
+/**
+ * The networks in which addresses of pods count: their own ones, and those that a pod has in a
+ * second network of which a CNF is the gateway.
+ */
 import { holdsBlock, parseAddress, parseBlock } from './addresses.ts';
 
 /** The pods' own addresses, as the cluster's network gives them. */
 export const CLUSTER_PLACE = 'cluster';
 
-/** `subnets`: of a second network; an address outside them counts for nothing, since whoever may change the pod can write any there. */
+/**
+ * `subnets`: of a second network; an address outside them counts for nothing, since a user with the
+ * right to change the pod can write any there.
+ */
 export type ScopedNetwork = { name: string; subnets: readonly string[] };
 export type Scope = readonly ScopedNetwork[];
 
@@ -33,5 +39,5 @@ export const subnetOf = (text: string, subnets: readonly string[]): string | und
   });
 };
 
-/** A network of an attachment definition is called `namespace/name` in some places, and `name` in others. */
+/** A network of an attachment definition is called `namespace/name` or `name`, by place. */
 export const bareName = (name: string): string => name.slice(name.lastIndexOf('/') + 1);

@@ -1,6 +1,7 @@
 /**
- * Annotation `sdewan.akraino.org/ports` of a pod: which of its interfaces is which port of the network, as JSON,
- * `[{"interface": "eth0", "port": "<the port's uuid in Neutron>"}]`. Other fields are for others.
+ * Annotation `sdewan.akraino.org/ports` of a pod: which of its interfaces is which port of the
+ * network, as JSON, `[{"interface": "eth0", "port": "<the port's uuid in Neutron>"}]`. Other fields
+ * are for others.
  */
 import * as z from 'zod';
 import { jsonIn } from '../util/json.ts';

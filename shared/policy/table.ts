@@ -1,12 +1,15 @@
 /**
- * Enforcements and the members of their groups → a table of nft. Membership is in sets alone, so that a pod that comes or goes changes no
- * rule. The same input gives the same bytes, whatever its order.
+ * Enforcements and the members of their groups → a table of nft. Membership is in sets alone, so
+ * that a pod that comes or goes changes no rule. The same input gives the same bytes, whatever its
+ * order.
  *
- * Both chains accept what they do not drop, and `accept` ends one chain only: so both directions must allow a packet, and the operator's own
- * firewall, whose table comes later, still decides about what is left. Established connections pass: what changes is judged at the next one.
- * Nothing that the CNF itself sends or receives comes through the hook `forward`.
+ * Both chains accept what they do not drop, and `accept` ends one chain only: so both directions
+ * must allow a packet, and the operator's own firewall, whose table comes later, still decides
+ * about what is left. Established connections pass: what changes is judged at the next one. Nothing
+ * that the CNF itself sends or receives comes through the hook `forward`.
  *
- * A packet is denied because no policy of its pod lets it pass, so it counts for each of them, in the counter that has the name of its chain.
+ * A packet is denied because no policy of its pod lets it pass, so it counts for each of them, in
+ * the counter that has the name of its chain.
  */
 import { createHash } from 'node:crypto';
 import { oncePerObject } from '../util/memo.ts';
@@ -21,7 +24,10 @@ import {
 import type { Enforcement, Peer, Port, Rule } from './enforcement.ts';
 import { addressOf, withoutDoubt } from './groups.ts';
 
-/** `id`: of the enforcement, of letters, digits and `_`. `title`: whose policy it is, for those who read the kernel's table. */
+/**
+ * `id`: of the enforcement, of letters, digits and `_`. `title`: whose policy it is, for those who
+ * read the kernel's table.
+ */
 export type TableEntry = { id: string; title: string; enforcement: Enforcement };
 
 export type NftSet = { type: string; members: readonly string[] };
@@ -31,12 +37,15 @@ export type PolicyTable = {
   sets: ReadonlyMap<string, NftSet>;
   /** Chains, in nft's language. */
   chains: string;
-  /** Of all that. */
+  /** The hash of all that. */
   hash: string;
 };
 
 export const POLICY_TABLE = 'sdewan_policy';
-/** A second table, that holds nothing but the hash of the first one: to list it is cheap, whatever the size of the other. */
+/**
+ * A second table, that holds nothing but the hash of the first one: to list it is cheap, whatever
+ * the size of the other.
+ */
 export const MARKER_TABLE = 'sdewan_policy_rev';
 
 const TRIAL_TABLE = 'sdewan_policy_trial';
@@ -60,8 +69,9 @@ const ADDRESS_TYPES: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ip
 const WORDS: Readonly<Record<Family, string>> = { 4: 'ip', 6: 'ip6' };
 
 /**
- * `membersOf`: of the group with that id; none where there is no such group. What is made of an enforcement, or of a list of members, is kept
- * with that object, since a change of one pod changes one list of hundreds.
+ * `membersOf`: of the group with that id; none where there is no such group. What is made of an
+ * enforcement, or of a list of members, is kept with that object, since a change of one pod changes
+ * one list of hundreds.
  */
 export const policyTable = (
   entries: readonly TableEntry[],
@@ -89,7 +99,10 @@ export const wholeFile = ({ sets, chains, hash }: PolicyTable): string =>
 ${[...sets].map(([name, set]) => setText(name, set)).join('')}${chains}}
 ${markerText(hash)}`;
 
-/** Whether nft and the kernel would take the table: it is loaded where no packet comes to it, and removed in the same transaction. */
+/**
+ * Whether nft and the kernel would take the table: it is loaded where no packet comes to it, and
+ * removed in the same transaction.
+ */
 export const trialFile = ({ sets, chains }: PolicyTable): string =>
   `${emptied(TRIAL_TABLE)}table inet ${TRIAL_TABLE} {
   flags dormant;
@@ -101,8 +114,9 @@ delete table inet ${TRIAL_TABLE}
 export const removalFile = (): string => `${emptied(POLICY_TABLE)}${emptied(MARKER_TABLE)}`;
 
 /**
- * The same for a kernel that has `before`, by the sets alone; undefined when more than members differs. Sets that differ are written whole,
- * since adding and removing single members fails as a whole when one is there, or gone, already.
+ * The same for a kernel that has `before`, by the sets alone; undefined when more than members
+ * differs. Sets that differ are written whole, since adding and removing single members fails as a
+ * whole when one is there, or gone, already.
  */
 export const membersFile = (after: PolicyTable, before: PolicyTable): string | undefined => {
   const names = [...after.sets.keys()];
@@ -121,7 +135,7 @@ export const membersFile = (after: PolicyTable, before: PolicyTable): string | u
   return `${lines.join('')}${markerText(after.hash)}`;
 };
 
-/** Of tables with the same sets. */
+/** The sets that differ between two tables with the same sets. */
 export const changedSets = (after: PolicyTable, before: PolicyTable): string[] =>
   [...after.sets].flatMap(([name, { members }]) =>
     isSameList(members, before.sets.get(name)?.members) ? [] : [name],
@@ -156,7 +170,10 @@ const groupsIn = (entries: readonly TableEntry[]): ReadonlyMap<string, boolean> 
   ]);
 };
 
-/** Of which entries the words of nft at that line of the whole file are: a chain is one's own, a set that of all who use its group. Lines from 1. */
+/**
+ * The entries whose words of nft are at that line of the whole file: a chain has one, a set has all
+ * that use its group. Lines from 1.
+ */
 export const entriesAtLine = (
   file: string,
   line: number,
@@ -172,7 +189,7 @@ export const entriesAtLine = (
   return entries.filter((entry) => (kind === 'set' ? groupsIn([entry]).has(id) : entry.id === id));
 };
 
-/** What the counter of that name counts: packets that were denied in one direction. Undefined: it is none of ours. */
+/** What the counter of that name counts: denied packets in one direction. Undefined: not ours. */
 export const countedBy = (
   counter: string,
 ): { direction: 'ingress' | 'egress'; id: string } | undefined => {
@@ -296,7 +313,7 @@ const peerMatches = (peer: Peer, side: string): PeerMatch[] => {
   return [{ family: block.family, text: `${isWithin}${isNot}` }];
 };
 
-/** Without those that lie in others, which nft refuses as overlapping; undefined when nothing is left of the block. */
+/** Without those that lie in others, which nft refuses; undefined when no block is left. */
 const exceptions = (texts: readonly string[], within: Block): readonly string[] | undefined => {
   const blocks = [...new Set(texts)].flatMap((text) => {
     const block = parseBlock(text);

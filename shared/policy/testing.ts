@@ -1,4 +1,4 @@
-/** For tests: who is in a group, looked for anew each time. */
+/** For tests: which pods are in a group, looked for anew each time. */
 import type { Labels } from '../kube/selector.ts';
 import {
   holdersIn,

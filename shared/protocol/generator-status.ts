@@ -1,6 +1,6 @@
 /**
- * The status of a CR that makes other CRs: whether all of them are in sync. The fields of ICN's controller are kept for programs that
- * read them. The coordinator alone writes it, whole.
+ * The status of a CR that makes other CRs: whether all of them are in sync. The fields of ICN's
+ * controller are kept for programs that read them. The coordinator alone writes it, whole.
  */
 import * as z from 'zod';
 import { ruleStatusSchema } from './status.ts';

@@ -1,6 +1,7 @@
 /**
- * Information about an OpenWRT, beyond the rules: for people who look at a CNF, never for a decision. Bounded, and without
- * counters and times, so that it changes only when something happens. Never holds a secret.
+ * Information about an OpenWRT, beyond the rules: for people who look at a CNF, never for a
+ * decision. Bounded, and without counters and times, so that it changes only when something
+ * happens. Never holds a secret.
  */
 import * as z from 'zod';
 import { plainText } from '../util/plain-text.ts';
@@ -80,7 +81,10 @@ const LIMITS = { interfaces: 64, routes: 128, tunnels: 128, wans: 64, leftOvers:
 const ROOM = MAX_INFORMATION_BYTES - 64;
 const sizeOf = (value: object): number => Buffer.byteLength(JSON.stringify(value));
 
-/** At most what the schema and the size allow; routes, of which there can be most, go first. `leftOut`: entries that went before. */
+/**
+ * At most what the schema and the size allow; routes, of which there can be most, go first.
+ * `leftOut`: entries that went before.
+ */
 export const bounded = ({
   leftOut = 0,
   firewall,

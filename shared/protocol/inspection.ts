@@ -1,4 +1,7 @@
-/** What an agent answers to people who ask it through the API server: how its OpenWRT is, how it should be, and what it waits for. */
+/**
+ * What an agent answers to people who ask it through the API server: how its OpenWRT is, how it
+ * should be, and what it waits for.
+ */
 import * as z from 'zod';
 import { openwrtStateSchema, ruleReportSchema } from './report.ts';
 

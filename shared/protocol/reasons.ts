@@ -1,7 +1,8 @@
 /**
- * What keeps a rule from being as it is wanted, or what became of it: one sentence for each reason, for statuses, Events, the CLI and
- * docs/status.md, which also says what to do. A message adds what is special: the field, the pod, OpenWRT's words. Written so that it
- * can stand behind the name of a pod.
+ * What keeps a rule from being as it is wanted, or what became of it: one sentence for each reason,
+ * for statuses, Events, the CLI and docs/status.md, which also says what to do. A message adds what
+ * is special: the field, the pod, OpenWRT's words. Written so that it can stand behind the name of
+ * a pod.
  */
 
 /** What agents report of a rule on their OpenWRT. */
@@ -80,6 +81,9 @@ const sentences: ReadonlyMap<string, string> = new Map(
 /** An agent that is not ours may have any other. */
 export const isKnownReason = (reason: string): boolean => sentences.has(reason);
 
-/** The message where there is nothing special to say. An agent of a later version may have a reason that is not known here. */
+/**
+ * The message where there is nothing special to say. An agent of a later version may have a reason
+ * that is not known here.
+ */
 export const sentenceOf = (reason: Reason | ConditionReason | (string & {})): string =>
   sentences.get(reason) ?? reason;

@@ -1,13 +1,14 @@
 /**
- * Takes secrets out of what people are shown. A secret is replaced by a mark that is the same for the same value and tells nothing of it, so
- * that a difference between two secrets is still seen. Pure, but for the key of the marks, which lives as long as the redaction.
+ * Takes secrets out of what people are shown. A secret is replaced by a mark that is the same for
+ * the same value and tells nothing of it, so that a difference between two secrets is still seen.
+ * Pure, but for the key of the marks, which lives as long as the redaction.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 
 export type Redaction = {
-  /** Values that must not be shown wherever they stand; short ones hide only where their name tells what they are. */
+  /** Values that must not be shown anywhere; short ones are hidden only by their name. */
   add: (values: Iterable<string>) => void;
-  /** Of one option or field. */
+  /** Takes the value of one option or field. */
   value: (name: string, value: string) => string;
   text: (text: string) => string;
   /** A whole object, by the names of its fields. */

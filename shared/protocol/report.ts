@@ -1,22 +1,24 @@
 /**
- * The report that an agent POSTs to `/v1/namespaces/{ns}/pods/{pod}/report`: the state of every rule CR on its OpenWRT.
- * A report is a full snapshot; large ones come in pages, and take effect when the last page is there.
- * A report that repeats the last one is a heartbeat; with `repeats` it costs both sides next to nothing.
- * A report never holds a secret: messages name fields, not values of secret fields.
+ * The report that an agent POSTs to `/v1/namespaces/{ns}/pods/{pod}/report`: the state of every
+ * rule CR on its OpenWRT. A report is a full snapshot; large ones come in pages, and take effect
+ * when the last page is there. A report that repeats the last one is a heartbeat; with `repeats` it
+ * costs both sides next to nothing. A report never holds a secret: messages name fields, not values
+ * of secret fields.
  *
- * Report and answer bear the version of the protocol, and neither side takes one of another: there is only this one yet (docs/upgrading.md).
+ * Report and answer bear the version of the protocol, and neither side takes one of another: there
+ * is only this one yet (docs/upgrading.md).
  */
 import * as z from 'zod';
 import { plainText } from '../util/plain-text.ts';
 import { informationSchema } from './information.ts';
 
 /**
- * Header of a report: to how many other coordinators the agent reports. Where there are none, what it says would be lost on a coordinator
- * that does not lead.
+ * Header of a report: to how many other coordinators the agent reports. Where there are none, what
+ * it says would be lost on a coordinator that does not lead.
  */
 export const OTHERS_HEADER = 'sdewan-other-coordinators';
 export const REPORT_VERSION = 1;
-/** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */
+/** Rules in one page: at ~400 bytes each a page is far below the coordinator's limit of 1 MiB. */
 export const MAX_RULES_PER_PAGE = 1_000;
 export const MAX_MESSAGE_LENGTH = 1_024;
 
@@ -38,13 +40,13 @@ export const ruleReportSchema = z.object({
   reason: z.string().regex(/^[A-Z][A-Za-z0-9]{0,63}$/),
   message: words(MAX_MESSAGE_LENGTH),
   /**
-   * Of one that is not `Applied`: the generation that OpenWRT has in force, read back. The rule's own one where only an
-   * annotation has changed since. Absent: none of it.
+   * The generation that OpenWRT has in force, read back, of a rule that is not `Applied`. The
+   * rule's own one where only an annotation has changed since. Absent: none of it.
    */
   generationInForce: z.int().min(1).optional(),
   /**
-   * Of one that is `Applied` and brings tunnels of IPsec up: which of them are down, in words; ''
-   * when none is. Absent: it brings none up, or how they are is not known.
+   * Which tunnels of IPsec are down, in words, of an `Applied` rule that brings some up; '' when
+   * none is. Absent: it brings none up, or how they are is not known.
    */
   tunnelsDown: z.string().max(512).optional(),
 });
@@ -54,34 +56,34 @@ export const openwrtStateSchema = z.object({
   reachable: z.boolean(),
   driver: words(32),
   message: words(MAX_MESSAGE_LENGTH),
-  /** How often a difference was found that no CR change explains, and repaired, since the agent started. */
+  /** How often a difference that no CR change explains was found and repaired since the start. */
   driftRepairs: z.int().min(0),
 });
 export type OpenwrtState = z.infer<typeof openwrtStateSchema>;
 
 /**
- * Milliseconds by the clock of the pod's node, which the kubelet's times are of as well: they show which run of a
- * container a report is about.
+ * Milliseconds by the clock of the pod's node, which the kubelet's times are of as well: they show
+ * which run of a container a report is about.
  */
 export const reportClockSchema = z.object({
   /** When this agent started. */
   startedAt: z.number(),
   sentAt: z.number(),
   /**
-   * When looks began that found OpenWRT as the agent had left it: the last one, and the first one since there was a doubt. Absent before
-   * the first.
+   * When looks began that found OpenWRT as the agent had left it: the last one, and the first one
+   * since there was a doubt. Absent before the first.
    */
   verified: z.object({ since: z.number(), last: z.number() }).optional(),
 });
 export type ReportClock = z.infer<typeof reportClockSchema>;
 
-/** A section that somebody else had changed or removed, and that the agent has put back. */
+/** A section that another writer had changed or removed, and that the agent has put back. */
 export const driftSchema = z.object({
   package: words(64),
   section: words(128),
-  /** Of the rule that it was made for; absent: nobody knows. */
+  /** The uid of the rule that it was made for; absent: it is not known. */
   uid: z.string().max(64).optional(),
-  /** OpenWRT has come back without any of the package's sections that were ours; `section` is `*`. */
+  /** OpenWRT has come back without any of our sections of the package; `section` is `*`. */
   whole: z.literal(true).optional(),
   /** By the clock of the pod's node, milliseconds. */
   at: z.number(),
@@ -91,14 +93,14 @@ export type Drift = z.infer<typeof driftSchema>;
 export const MAX_DRIFTS = 64;
 export const DRIFT_TOLD_MS = 600_000;
 
-/** Sections of others in a package that the agent cannot compare with the kernel, a few of them, and why: in words. */
+/** Sections of others that the agent cannot compare with the kernel, a few of them, and why. */
 export const unreadOthersSchema = z.object({ package: words(64), sections: words(640) });
 export type UnreadOthers = z.infer<typeof unreadOthersSchema>;
 export const MAX_UNREAD_PACKAGES = 8;
 
 /**
- * How a change of a rule came to OpenWRT, milliseconds by the clock of the pod's node: the agent saw it, a pass with it began, what OpenWRT is to have
- * was known, OpenWRT had it.
+ * How a change of a rule came to OpenWRT, milliseconds by the clock of the pod's node: the agent
+ * saw it, a pass with it began, what OpenWRT is to have was known, OpenWRT had it.
  */
 export const changeTimesSchema = z.object({
   uid: z.string().min(1).max(64),
@@ -114,7 +116,7 @@ export const MAX_CHANGES_TIMED = 100;
 
 /** Distances of CNFs: the nearest has the traffic, 3 and more are those of sets that are staged. */
 export const MAX_DISTANCE = 8;
-/** Of a pod to which no coordinator has given one. */
+/** The distance of a pod to which no coordinator has given one. */
 export const UNORDERED_DISTANCE = 3;
 
 /** Without a distance: none is in force since this agent started. */
@@ -132,30 +134,33 @@ export const reportSchema = z.object({
   page: z.int().min(0),
   pages: z.int().min(1),
   /**
-   * For heartbeats: the sequence number of the full report of this boot whose rules still hold. `rules` is empty then. A coordinator
-   * that does not know that report answers `wantsFull`.
+   * For heartbeats: the sequence number of the full report of this boot whose rules still hold.
+   * `rules` is empty then. A coordinator that does not know that report answers `wantsFull`.
    */
   repeats: z.int().min(0).optional(),
   purpose: z.string().min(1).max(63),
   openwrt: openwrtStateSchema,
-  /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept, and nothing is known of changes. */
+  /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept as they were. */
   unwatchedKinds: z.array(words(63)).max(64),
-  /** On any report, when the coordinator does not have it yet; what was reported before holds otherwise. */
+  /** On any report that the coordinator lacks it on; what was reported before holds otherwise. */
   information: informationSchema.optional(),
   /**
-   * UCI packages whose files have lost their comments by the first write of this pod's agents. Reported to the coordinator that leads, until it
-   * has received it.
+   * UCI packages whose files have lost their comments by the first write of this pod's agents.
+   * Reported to the coordinator that leads, until it has received it.
    */
   commentsLost: z
     .array(z.string().regex(/^[\w-]{1,64}$/))
     .max(32)
     .optional(),
   clock: reportClockSchema,
-  /** Why what is reported of OpenWRT may not hold any more, so that nothing may become true by it; '' when it does. */
+  /** Why what is reported of OpenWRT may not hold any more, so that nothing becomes true by it. */
   doubt: words(MAX_MESSAGE_LENGTH),
   /** On the first page. */
   drifts: z.array(driftSchema).max(MAX_DRIFTS).optional(),
-  /** On any report: why the agent cannot write its state folder, so that it changes nothing on OpenWRT. Absent: it can. */
+  /**
+   * On any report: why the agent cannot write its state folder, so that it changes nothing on
+   * OpenWRT. Absent: it can.
+   */
   stateFolder: words(MAX_MESSAGE_LENGTH).optional(),
   /** On any report. */
   unreadOthers: z.array(unreadOthersSchema).max(MAX_UNREAD_PACKAGES).optional(),
@@ -167,11 +172,11 @@ export const reportSchema = z.object({
 });
 export type Report = z.infer<typeof reportSchema>;
 
-/** Of one pod, in an answer to another. */
+/** The most devices of one pod, in an answer to another. */
 export const MAX_DEVICES = 64;
 export const MAX_ADDRESSES_OF_DEVICE = 16;
 export const MAX_ADDRESSES_OF_POD = 64;
-/** Of all sets of a CNFDeployment that there can be at once. */
+/** The most pods of all sets of a CNFDeployment at once. */
 export const MAX_FLEET_PODS = 16;
 
 const addressesOf = (pods: number) =>
@@ -183,7 +188,7 @@ const addressesOf = (pods: number) =>
       }),
     )
     .max(MAX_DEVICES);
-/** What is wrong of either is left out: an agent takes the rest of the answer all the same, and what it had stays. */
+/** What is wrong of either is left out: an agent takes the rest, and keeps what it had. */
 const peersSchema = addressesOf(MAX_FLEET_PODS).optional().catch(undefined);
 const ownSchema = addressesOf(1).optional().catch(undefined);
 
@@ -192,7 +197,7 @@ export const fleetOrderSchema = z.object({
   distance: z.int().min(0).max(MAX_DISTANCE),
   /** After how long the next report is due. */
   nextReportMs: z.int().min(100).max(60_000),
-  /** Addresses that the other pods of the CNF have on their devices of these names, which the pod has as well. */
+  /** Addresses that the CNF's other pods have on devices that the pod has as well. */
   peers: peersSchema,
   /** Those of the pod itself. Absent: none is known. */
   own: ownSchema,
@@ -200,7 +205,7 @@ export const fleetOrderSchema = z.object({
 export type FleetOrder = z.infer<typeof fleetOrderSchema>;
 /** What an agent reads of one: all that the bounds above let a coordinator say. */
 export const MAX_ANSWER_BYTES = 131_072;
-/** Of `nextReportMs`: an agent reports earlier than due, since who waits for it counts from the due time. */
+/** The share of `nextReportMs` after which an agent reports: a report is awaited when it is due. */
 export const REPORTED_AFTER = 0.875;
 
 export const reportAnswerSchema = z.object({
@@ -212,11 +217,11 @@ export const reportAnswerSchema = z.object({
     error: ({ input }) =>
       `the coordinator speaks version ${String(input)} of the protocol, this agent ${REPORT_VERSION}`,
   }),
-  /** Of the coordinator that leads, where it makes traces: report when changes have come to OpenWRT. */
+  /** The leading coordinator makes traces: report when changes have come to OpenWRT. */
   wantsTimes: z.boolean().optional(),
-  /** Of the coordinator that leads: the number of its term. Only the instructions of the highest one seen count. */
+  /** The number of the leading coordinator's term. Only the highest one's instructions count. */
   leaseTransitions: z.int().min(0).optional(),
-  /** Of the coordinator that leads. */
+  /** The leading coordinator's order. */
   fleet: fleetOrderSchema.optional().catch(undefined),
 });
 export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

@@ -1,7 +1,8 @@
 /**
- * The status of a rule CR, for people and for programs of both origins: `appliedVersion`, `appliedTime` and `inSync` are the
- * seed's, `appliedGeneration`, `state` and `message` ICN's, the rest is Kubernetes custom. The coordinator alone writes it, whole.
- * The CRDs' status schema is generated from `ruleStatusSchema`.
+ * The status of a rule CR, for people and for programs of both origins: `appliedVersion`,
+ * `appliedTime` and `inSync` are the seed's, `appliedGeneration`, `state` and `message` ICN's, the
+ * rest is Kubernetes custom. The coordinator alone writes it, whole. The CRDs' status schema is
+ * generated from `ruleStatusSchema`.
  */
 import * as z from 'zod';
 
@@ -9,16 +10,16 @@ import * as z from 'zod';
 export const icnStates = ['In Sync', 'Trying to apply', 'Being delete', 'Unknown status'] as const;
 export type IcnState = (typeof icnStates)[number];
 
-/** Pods named in a status; the rest is only counted, so that a status stays small however large a CNF is. */
+/** Pods named in a status; the rest is only counted, so that a status stays small. */
 export const MAX_LISTED_PODS = 10;
-/** What the API server accepts as a condition's message is 32 KiB; nobody reads more than a few lines. */
+/** The API server accepts a message of 32 KiB in a condition; people read a few lines. */
 export const MAX_CONDITION_MESSAGE = 2_048;
 
 /**
- * `Ready`: in sync, what `kubectl wait` waits for. `Stalled`: somebody has to change something. `Removed`: only while being deleted.
- * `KernelRead`: only when it is false, since an agent sees the files of its OpenWRT alone.
- * `Paused`: only when it is true, since an annotation of a pod keeps its agent from changing anything.
- * `TunnelUp`: of rules that bring tunnels of IPsec up.
+ * `Ready`: in sync, what `kubectl wait` waits for. `Stalled`: an operator has to change something.
+ * `Removed`: only while being deleted. `KernelRead`: only when it is false, since an agent sees the
+ * files of its OpenWRT alone. `Paused`: only when it is true, since an annotation of a pod keeps
+ * its agent from changing anything. `TunnelUp`: of rules that bring tunnels of IPsec up.
  */
 export const conditionTypes = [
   'Ready',
@@ -64,7 +65,10 @@ export const podProblemSchema = z.object({
 });
 export type PodProblem = z.infer<typeof podProblemSchema>;
 
-/** Which CNF a rule has cut off from the API server: pods of it that start leave the rule out while it has this revision. */
+/**
+ * Which CNF a rule has cut off from the API server: pods of it that start leave the rule out while
+ * it has this revision.
+ */
 export const lostConnectivitySchema = z.object({
   purpose: z.string().max(63).describe('The CNF.'),
   revision: z.string().max(64).describe('Hash of what the rule asked for.'),

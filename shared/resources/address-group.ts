@@ -1,6 +1,7 @@
 /**
- * AddressGroup: a slice of the addresses of the pods that a selector of a NetworkPolicy selects, at one CNF. An input of agents: it has no
- * status and no finalizer, so that a pod that comes or goes costs one write. The coordinator alone writes it.
+ * AddressGroup: a slice of the addresses of the pods that a selector of a NetworkPolicy selects, at
+ * one CNF. An input of agents: it has no status and no finalizer, so that a pod that comes or goes
+ * costs one write. The coordinator alone writes it.
  */
 import * as z from 'zod';
 import { objectSchema, type ResourceType } from '../kube/objects.ts';
@@ -9,7 +10,7 @@ import { MAX_SLICE_MEMBERS } from '../policy/bounds.ts';
 import { PURPOSE_COLUMN } from './columns.ts';
 import type { Resource } from './resource.ts';
 
-/** Of an address, or of one with the number of a port: `fd00::1 . 53`. */
+/** Length of an address, or of one with the number of a port: `fd00::1 . 53`. */
 const MAX_MEMBER_LENGTH = 64;
 export const groupIdSchema = z
   .string()

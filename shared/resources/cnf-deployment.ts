@@ -1,6 +1,7 @@
 /**
- * CNFDeployment: a CNF whose roll-outs wait for configured pods. Beneath it is an apps/v1 Deployment of its name, which makes and removes
- * the pods; the coordinator decides when a new set of them has the traffic.
+ * CNFDeployment: a CNF whose roll-outs wait for configured pods. Beneath it is an apps/v1
+ * Deployment of its name, which makes and removes the pods; the coordinator decides when a new set
+ * of them has the traffic.
  */
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../kube/objects.ts';
@@ -16,10 +17,13 @@ const MAX_REPLICAS = 4;
 const MAX_BAKE_SECONDS = 3_600;
 const MAX_LABELS = 32;
 const MAX_GATES = 16;
-/** Of what is listed in the status; the others are counted in words. */
+/** The most entries of the status's list; the others are counted in words. */
 export const MAX_WAITS = 8;
 
-/** Not that of rules: `kubectl wait --for=condition=Ready sdewan` would wait for ever for a CNFSet that has had its time. */
+/**
+ * Not that of rules: `kubectl wait --for=condition=Ready sdewan` would wait for ever for a CNFSet
+ * that has had its time.
+ */
 export const FLEET_CATEGORY = 'sdewan-fleet';
 
 const KEPT = { 'x-kubernetes-preserve-unknown-fields': true };
@@ -50,7 +54,7 @@ const templateSchema = z
   .meta(KEPT);
 export type FleetTemplate = z.infer<typeof templateSchema>;
 
-/** Each write of the Deployment carries all of it, and the API server takes twenty times as much. */
+/** Each write of the Deployment carries all of it, and the API server takes 20 times as much. */
 export const MAX_TEMPLATE_BYTES = 65_536;
 
 /** What is wrong with a template that is too large to be rolled out; undefined: nothing. */

@@ -1,6 +1,6 @@
 /**
- * CNFSet: one revision of a CNFDeployment, named like its ReplicaSet, and what became of it. The coordinator alone writes it; it keeps that
- * from being forgotten when the next revision comes.
+ * CNFSet: one revision of a CNFDeployment, named like its ReplicaSet, and what became of it. The
+ * coordinator alone writes it; it keeps that from being forgotten when the next revision comes.
  */
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../kube/objects.ts';
@@ -12,7 +12,7 @@ import type { Resource } from './resource.ts';
 const text = (max: number) => z.string().max(max);
 const count = (what: string) => z.int().optional().describe(what);
 
-/** Of a set whose roll-out is over; absent before. */
+/** What came of a set whose roll-out is over; absent before. */
 export const OUTCOMES = ['Proven', 'Failed', 'Superseded'] as const;
 
 const specSchema = z.strictObject({

@@ -1,6 +1,7 @@
 /**
- * CNFStatus: how the pods of a CNF are, as their agents report it. One object per purpose, named like it, and ICN's
- * `sdewan-system/cnf-status` for all. The coordinator writes it; its spec is empty and nothing reads it to decide anything.
+ * CNFStatus: how the pods of a CNF are, as their agents report it. One object per purpose, named
+ * like it, and ICN's `sdewan-system/cnf-status` for all. The coordinator writes it; its spec is
+ * empty and nothing reads it to decide anything.
  */
 import * as z from 'zod';
 import { objectSchema, type ResourceType } from '../kube/objects.ts';
@@ -77,7 +78,7 @@ const objectWithStatus = objectSchema.extend({
 });
 export type CnfStatusObject = z.infer<typeof objectWithStatus>;
 
-/** The category of the rules leaves it out: nobody applies it. */
+/** The category of the rules leaves it out: people do not apply it. */
 export const cnfStatusResource = {
   group: RULE_GROUP,
   version: RULE_VERSION,

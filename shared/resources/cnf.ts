@@ -1,6 +1,7 @@
 /**
- * CNF: one pod of a CNFDeployment, named like it: where it runs, what its agent says, and since when. The coordinator alone writes it; what
- * health limits are counted from stands here, so that it survives a restart.
+ * CNF: one pod of a CNFDeployment, named like it: where it runs, what its agent says, and since
+ * when. The coordinator alone writes it; what health limits are counted from stands here, so that
+ * it survives a restart.
  */
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../kube/objects.ts';

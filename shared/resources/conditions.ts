@@ -1,6 +1,7 @@
 /**
- * Conditions on several fields of a spec, and on names. Each is written once and is both CEL, which the API server runs, and code,
- * which agents and webhooks run. CEL sees specs as people write them (blank text, numbers), code as the schema gives them (absent, digits).
+ * Conditions on several fields of a spec, and on names. Each is written once and is both CEL, which
+ * the API server runs, and code, which agents and webhooks run. CEL sees specs as people write them
+ * (blank text, numbers), code as the schema gives them (absent, digits).
  */
 import type { NameRule, SpecRule } from './resource.ts';
 import { celText } from './schema.ts';
@@ -37,7 +38,7 @@ export const present = (field: string): Condition => ({
   holds: (spec) => spec[field] !== undefined,
 });
 
-/** A list or map is there and has something in it; `path` may lead into objects that are always there. */
+/** A list or map is there and has items; `path` may lead into objects that are always there. */
 export const filled = (path: string): Condition => ({
   cel: `has(self.${path}) && self.${path}.size() > 0`,
   holds: (spec) => {
@@ -57,8 +58,9 @@ export const matches = (field: string, pattern: string): Condition =>
   matching(field, pattern, `self.${field}`);
 
 /**
- * As `matches`, for a field that takes a number as well. Not for text alone: the API server's estimate of what a condition costs takes
- * a text that is converted for one of any length (measured, 1.36: "exceeds budget by factor of more than 100x").
+ * As `matches`, for a field that takes a number as well. Not for text alone: the API server's
+ * estimate of what a condition costs takes a text that is converted for one of any length
+ * (measured, 1.36: "exceeds budget by factor of more than 100x").
  */
 export const matchesAsText = (field: string, pattern: string): Condition =>
   matching(field, pattern, `string(self.${field})`);

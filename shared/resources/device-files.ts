@@ -1,6 +1,7 @@
 /**
- * Files on the OpenWRT that sections refer to: a part of it beside its packages, each file an item of that part, whose name is its
- * path. Certificates have names made of their content, so that what refers to one never sees it change; other files may change.
+ * Files on the OpenWRT that sections refer to: a part of it beside its packages, each file an item
+ * of that part, whose name is its path. Certificates have names made of their content, so that what
+ * refers to one never sees it change; other files may change.
  */
 import { createHash } from 'node:crypto';
 import type { UciSection, UciValue } from '../uci/model.ts';

@@ -1,4 +1,7 @@
-/** Network devices of the CNF pod in rule specs, and the zone that stands for a device where the firewall wants a zone. */
+/**
+ * Network devices of the CNF pod in rule specs, and the zone that stands for a device where the
+ * firewall wants a zone.
+ */
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { UciSection } from '../uci/model.ts';
@@ -43,8 +46,8 @@ const hashOf = (name: string): string =>
   createHash('sha256').update(name).digest('hex').slice(0, 8);
 
 /**
- * A firewall zone that is nothing but a device. It comes behind all other zones and has no policies of its own, so that packets
- * which reach it fare as they would without it.
+ * A firewall zone that is nothing but a device. It comes behind all other zones and has no policies
+ * of its own, so that packets which reach it fare as they would without it.
  */
 export const deviceZone = (name: string): { zone: string; section: UciSection } => {
   // At most 11 characters, and a letter first.

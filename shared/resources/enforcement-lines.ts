@@ -1,4 +1,7 @@
-/** An enforcement as an object holds it: a list of lines, each of which lets some packets pass, so that its size has a bound. */
+/**
+ * An enforcement as an object holds it: a list of lines, each of which lets some packets pass, so
+ * that its size has a bound.
+ */
 import type { PolicyEnforcementSpec } from './policy-enforcement.ts';
 import type { Enforcement, Peer, Port, Rule } from '../policy/enforcement.ts';
 

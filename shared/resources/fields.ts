@@ -1,12 +1,12 @@
 /**
- * The kinds of values that rule specs are made of: addresses, ports, marks, names. None has control characters, so each fits a
- * UCI option.
+ * The kinds of values that rule specs are made of: addresses, ports, marks, names. None has control
+ * characters, so each fits a UCI option.
  */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { optionalText, optionalTextOrNumber, text, textOrNumber } from './schema.ts';
 import type { TextRule } from './schema.ts';
 
-/** Longest list that a spec may hold; keeps CEL's cost in bounds, and a section within what a person can read. */
+/** Longest list that a spec may hold: it bounds CEL's cost, and a section stays readable. */
 export const MAX_ITEMS = 64;
 const MAX_LIST_TEXT = 1_024;
 
@@ -22,8 +22,8 @@ const every =
     parts(value).every((item) => holds(item.replace(/^!/, '')));
 
 /**
- * Digits without leading zeros: of 010 netifd makes 8, firewall4 and strongSwan 10, so each such text would mean something else to
- * somebody.
+ * Digits without leading zeros: netifd makes 8 of 010, firewall4 and strongSwan make 10, so each
+ * such text would mean two things.
  */
 export const digits = (most: number): string => `(0|[1-9][0-9]{0,${most - 1}})`;
 export const NO_ZEROS = 'without leading zeros';
@@ -103,7 +103,7 @@ export const address = () =>
     holds: (value) => isIP(value) !== 0,
   });
 
-/** What no interface has, or shares with others: this host, loopback, multicast and reserved, IPv4 inside IPv6. */
+/** What no interface has, or shares: this host, loopback, multicast, reserved, IPv4 inside IPv6. */
 const UNFIT = { ipv4: new BlockList(), ipv6: new BlockList() };
 for (const network of [
   '0.0.0.0/8',
@@ -131,7 +131,7 @@ export const interfaceAddress = () =>
     },
   });
 
-/** Of a mask with a gap netifd takes the ones before it. */
+/** netifd takes the ones before the gap of a mask that has one. */
 const isRouted = (value: string): boolean =>
   isNetwork(value) && !/0[^/]*1/.test(bitsOf(value.split('/')[1]));
 const bitsOf = (mask = ''): string =>
@@ -212,7 +212,7 @@ export const ports = () =>
     examples: [443, '80 8000-8100', '!22'],
   });
 
-/** iptables' multiport takes 15 ports, and refuses the whole table with more (measured); a range counts as two. */
+/** iptables' multiport takes 15 ports, or refuses the whole table (measured); a range is two. */
 const MULTIPORT = 15;
 const isMultiport = (value: string): boolean =>
   parts(value).flatMap((item) => item.split(/[-:]/)).length <= MULTIPORT;

@@ -1,4 +1,4 @@
-/** What the kinds that make other CRs share: host names and their addresses, and what a CR becomes. */
+/** What kinds that make other CRs share: host names and addresses, and what a CR becomes. */
 import { isIPv6 } from 'node:net';
 import type { TextRule } from './schema.ts';
 import { optionalText, text } from './schema.ts';
@@ -6,7 +6,10 @@ import { optionalText, text } from './schema.ts';
 /** A host whose addresses a CR needs. */
 export type Host = { path: string; name: string };
 
-/** By host name: sorted, IPv4 before IPv6; an address is its own. Total: all hosts of the CR are known before it is asked. */
+/**
+ * By host name: sorted, IPv4 before IPv6; an address is its own. Total: all hosts of the CR are
+ * known before it is asked.
+ */
 export type AddressesOf = (host: string) => readonly string[];
 
 /** A CR of the same namespace and purpose, made and kept by the coordinator. */
@@ -34,7 +37,7 @@ export type IcnStatus = {
 };
 
 export type Generation<Spec> = {
-  /** Of children, all that there can be. */
+  /** All kinds that children can have. */
   kinds: readonly string[];
   /** At most a few. */
   hosts: (spec: Spec) => readonly Host[];

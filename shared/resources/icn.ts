@@ -1,6 +1,7 @@
 /**
- * What the kinds have in common on ICN's REST API: what its fields can hold, and how an object is written as a section. Each
- * of its collections is a package here; a list of objects is a list of their JSON texts.
+ * What the kinds have in common on ICN's REST API: what its fields can hold, and how an object is
+ * written as a section. Each of its collections is a package here; a list of objects is a list of
+ * their JSON texts.
  */
 import type { UciSection, UciValue } from '../uci/model.ts';
 import type { Lack, RenderContext, UciRendering } from './kind.ts';
@@ -63,7 +64,10 @@ export const isSectionId = (name: string): boolean => /^cfg[0-9a-f]{6}$/.test(na
 /** Collections whose UCI package no program but the API reads or writes. */
 export const inOwnPackage = { isOnlyIcns: () => true } as const;
 
-/** REST looks for an id first: by such a name it would find, and remove, somebody else's anonymous section. */
+/**
+ * REST looks for an id first: by such a name it would find, and remove, an anonymous section that
+ * is not ours.
+ */
 const nameLacks = ({ name }: RenderContext): Lack[] =>
   isSectionId(name)
     ? [unsupported('metadata.name', 'takes such a name for the id of a section')]

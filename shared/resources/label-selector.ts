@@ -1,4 +1,4 @@
-/** A label selector in a rule spec, as Deployments have it. What it selects is said by `shared/kube/selector.ts`. */
+/** A label selector in a rule spec, as Deployments have it (`shared/kube/selector.ts`). */
 import * as z from 'zod';
 import { OPERATORS } from '../kube/selector.ts';
 import { alike, filled, is } from './conditions.ts';

@@ -5,8 +5,8 @@ import type { UciSection } from '../uci/model.ts';
 export const CNF_TABLE = '40';
 
 /**
- * What a reload of mwan3 removes from the kernel, whoever made it (measured): routing tables 1 to 60, with its usual mask 0x3F00, and
- * policy rules of these priorities.
+ * What a reload of mwan3 removes from the kernel, whatever made it (measured): routing tables 1 to
+ * 60, with its usual mask 0x3F00, and policy rules of these priorities.
  */
 export const mwan3Removes = {
   rule: (priority: number): boolean => priority >= 1_000 && priority <= 3_999,
@@ -15,8 +15,9 @@ export const mwan3Removes = {
 };
 
 /**
- * The interface that an administrator has configured on a device. We never make one ourselves: netifd clears all addresses
- * and routes of a device when it takes it over, and brings it down with its last interface (netifd's device.c).
+ * The interface that an administrator has configured on a device. We never make one ourselves:
+ * netifd clears all addresses and routes of a device when it takes it over, and brings it down with
+ * its last interface (netifd's device.c).
  */
 export const interfaceOn = (device: string, network: readonly UciSection[]): string | undefined =>
   network.find(

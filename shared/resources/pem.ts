@@ -1,6 +1,7 @@
 /**
- * Certificates and keys as CRs and Secrets hold them: PEM, or base64 of it, several parts joined by `___` as ICN's REST takes them.
- * What comes out is one block per item, written in one way only, since files are told by their contents.
+ * Certificates and keys as CRs and Secrets hold them: PEM, or base64 of it, several parts joined by
+ * `___` as ICN's REST takes them. What comes out is one block per item, written in one way only,
+ * since files are told by their contents.
  */
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([^-]*)-----END \1-----/g;

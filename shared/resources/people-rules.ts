@@ -12,8 +12,8 @@ export type RoleRule = { apiGroups: string[]; resources: string[]; verbs: string
 export const READ = ['get', 'list', 'watch'];
 
 /**
- * Of those who look at rules and CNFs (ClusterRole sdewan-viewer): all that statuses tell. No kind that holds keys, and nothing of pods:
- * port-forward and exec equal root on the CNF.
+ * Rights of people who look at rules and CNFs (ClusterRole sdewan-viewer): all that statuses tell.
+ * No kind that holds keys, and nothing of pods: port-forward and exec equal root on the CNF.
  */
 export const viewerRules = (kinds: readonly KindDefinition[]): RoleRule[] => [
   {
@@ -38,13 +38,16 @@ export const viewerRules = (kinds: readonly KindDefinition[]): RoleRule[] => [
   { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: READ },
 ];
 
-/** Of those who ask agents (ClusterRole sdewan-debug), which equals root on the CNF: its OpenWRT trusts what comes from loopback. */
+/**
+ * Rights of people who ask agents (ClusterRole sdewan-debug), which equals root on the CNF: its
+ * OpenWRT trusts what comes from loopback.
+ */
 export const debugRules: readonly RoleRule[] = [
   { apiGroups: [''], resources: ['pods'], verbs: READ },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
-  // By WebSocket it is a GET, which newer API servers allow to those only who may create.
+  // By WebSocket it is a GET, which newer API servers allow only with the right to create.
   { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] },
-  // Who is in the groups of policies: the agent, whose loopback it reaches, may read it, too.
+  // The members of policies' groups: the agent, whose loopback it reaches, may read them, too.
   {
     apiGroups: [addressGroupResource.group],
     resources: [addressGroupResource.plural],

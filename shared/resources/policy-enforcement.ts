@@ -1,6 +1,7 @@
 /**
- * PolicyEnforcement: one NetworkPolicy at one CNF. Its selectors have become AddressGroups; what may pass stands as in the policy. The
- * coordinator alone writes it; people look at its status, since a NetworkPolicy has none.
+ * PolicyEnforcement: one NetworkPolicy at one CNF. Its selectors have become AddressGroups; what
+ * may pass stands as in the policy. The coordinator alone writes it; people look at its status,
+ * since a NetworkPolicy has none.
  */
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../kube/objects.ts';
@@ -24,7 +25,7 @@ const DIRECTIONS = ['ingress', 'egress'] as const;
 const MAX_PLACE_LENGTH = 1_024;
 const MAX_REFUSAL = 1_024;
 
-/** Of the agents' reasons, those that the coordinator finds. */
+/** The agents' reasons that the coordinator finds. */
 const REFUSAL_REASONS = ['TooLarge', 'InvalidSpec', 'SubnetUnknown'] as const;
 
 const line = z.strictObject({

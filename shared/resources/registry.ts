@@ -1,6 +1,6 @@
 /**
- * All kinds of rule CRs. The order is part of the product: rules of equal order annotation and age are configured in it,
- * so that what others refer to comes first.
+ * All kinds of rule CRs. The order is part of the product: rules of equal order annotation and age
+ * are configured in it, so that what others refer to comes first.
  */
 import { cnfHubSite } from './rules/cnf-hub-site.ts';
 import { cnfLocalService } from './rules/cnf-local-service.ts';
@@ -45,7 +45,10 @@ export const kinds: readonly KindDefinition[] = [
   cnfHubSite,
 ];
 
-/** Those that agents apply to OpenWRT. The others only generate rules or inform: no agent reads them or confirms that they are gone. */
+/**
+ * Those that agents apply to OpenWRT. The others only generate rules or inform: no agent reads them
+ * or confirms that they are gone.
+ */
 export const agentKinds: readonly KindDefinition[] = kinds.filter(({ uci }) => uci !== undefined);
 
 const byKind = new Map(kinds.map((kind) => [kind.kind, kind]));

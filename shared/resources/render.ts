@@ -44,12 +44,15 @@ export const several = (value: string | undefined): UciValue | undefined => {
   return others.length === 0 ? first : [first, ...others];
 };
 
-/** Longest comment that nft takes is 128 bytes; fw4 puts `!fw4: ` before a rule's name and ` (reflection)` behind (fw4.uc). */
+/**
+ * Longest comment that nft takes is 128 bytes; fw4 puts `!fw4: ` before a rule's name and `
+ * (reflection)` behind (fw4.uc).
+ */
 const MAX_LABEL = 128 - '!fw4: '.length - ' (reflection)'.length;
 
 /**
- * The name that OpenWRT's firewall shows in its messages and comments: the CR's, cut where fw4 would break the whole ruleset.
- * What is cut ends in a hash, so that two of them differ.
+ * The name that OpenWRT's firewall shows in its messages and comments: the CR's, cut where fw4
+ * would break the whole ruleset. What is cut ends in a hash, so that two of them differ.
  */
 export const label = (crName: string): string => {
   if (crName.length <= MAX_LABEL) return crName;

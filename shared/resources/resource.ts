@@ -1,11 +1,14 @@
 /**
- * What a custom resource of ours is. One file per resource states all of it; its CRD, the rights on it, the fences of admission, the
- * reference page and what uninstalling removes are made from that.
+ * What a custom resource of ours is. One file per resource states all of it; its CRD, the rights on
+ * it, the fences of admission, the reference page and what uninstalling removes are made from that.
  */
 import type * as z from 'zod';
 import type { ResourceType } from '../kube/objects.ts';
 
-/** A condition on the spec that the API server checks as CEL and we check in code; `conditions.ts` makes both from one. */
+/**
+ * A condition on the spec that the API server checks as CEL and we check in code; `conditions.ts`
+ * makes both from one.
+ */
 export type SpecRule<Spec> = {
   /** CEL over `self`, which is the spec. */
   cel: string;
@@ -53,11 +56,14 @@ export type Resource<Spec = unknown> = ResourceType & {
   spec: z.ZodType<Spec>;
   specRules?: readonly SpecRule<Spec>[];
   nameRules?: readonly NameRule[];
-  /** On changes: CEL over `self` and `oldSelf`, which are the object. Only the API server can check them. */
+  /** On changes: CEL over `self` and `oldSelf`, the object. Only the API server can check them. */
   changeRules?: readonly { cel: string; message: string; path: string }[];
-  /** What the coordinator writes; may have fields of this resource alone. Absent: an input, which nobody reports on or confirms. */
+  /**
+   * What the coordinator writes; may have fields of this resource alone. Absent: an input, which is
+   * not reported on or confirmed.
+   */
   status?: z.ZodType;
-  /** Its status is no subresource: the coordinator alone makes the object, and writes all of it in one call. */
+  /** Its status is no subresource: the coordinator makes the object, and writes it in one call. */
   isWrittenWhole?: true;
   columns?: readonly Column[];
   /** Makes `kubectl scale` and autoscalers work. */
@@ -66,7 +72,7 @@ export type Resource<Spec = unknown> = ResourceType & {
   coalesceMs?: number;
   /** The coordinator itself creates and deletes objects of it. */
   isMadeByCoordinator?: true;
-  /** Nobody else writes it, whatever RBAC says: the API server refuses it. */
+  /** The coordinator alone writes it, whatever RBAC says: the API server refuses others. */
   isCoordinatorsAlone?: true;
   /** Agents watch it, although it is no rule. */
   isReadByAgents?: true;

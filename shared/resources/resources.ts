@@ -1,6 +1,6 @@
 /**
- * Everything that is installed: the rules of the registry with what agents need not know of them (status and columns), and the
- * resources that are no rules.
+ * Everything that is installed: the rules of the registry with what agents need not know of them
+ * (status and columns), and the resources that are no rules.
  */
 import { generatorStatusSchema } from '../protocol/generator-status.ts';
 import { ruleStatusSchema } from '../protocol/status.ts';

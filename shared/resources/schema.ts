@@ -1,7 +1,8 @@
 /**
- * What the fields of rule specs are built from. A fragment states one truth twice from one source: as zod, which agents and
- * webhooks run, and as OpenAPI and CEL (in its metadata), which the API server runs. Every text is bounded, which keeps CEL's
- * cost in bounds. Blank text means absent, as ICN's controller writes it.
+ * What the fields of rule specs are built from. A fragment states one truth twice from one source:
+ * as zod, which agents and webhooks run, and as OpenAPI and CEL (in its metadata), which the API
+ * server runs. Every text is bounded, which keeps CEL's cost in bounds. Blank text means absent, as
+ * ICN's controller writes it.
  */
 import * as z from 'zod';
 

@@ -1,4 +1,4 @@
-/** How long to wait before the next try: exponential with full jitter, so that many clients never move in step. */
+/** How long to wait before the next try: exponential with full jitter, so clients do not align. */
 
 export type Backoff = {
   /** Milliseconds to wait before the next try; each call counts one failure. */
@@ -19,8 +19,8 @@ export type BackoffOptions = {
 };
 
 /**
- * The n-th wait is uniform between a tenth of, and the whole of `min(maxMs, baseMs * 2^n)`: never zero, so that a failure
- * without delay cannot become a busy loop.
+ * The n-th wait is uniform between a tenth of, and the whole of `min(maxMs, baseMs * 2^n)`: never
+ * zero, so that a failure without delay cannot become a busy loop.
  */
 export const createBackoff = (options: BackoffOptions): Backoff => {
   const { baseMs, maxMs, random = Math.random } = options;

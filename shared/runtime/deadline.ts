@@ -1,6 +1,7 @@
 /**
- * Work that has so much time, on the machine's clock or one that is handed in. The timer ends with the work: one of `AbortSignal.timeout` fires all
- * the same, for nobody, and a coordinator that answers hundreds of requests a second spent up to a tenth of its CPU on those (seen in a profile).
+ * Work that has so much time, on the machine's clock or one that is handed in. The timer ends with
+ * the work: one of `AbortSignal.timeout` fires all the same, and a coordinator that answers
+ * hundreds of requests a second spent up to a tenth of its CPU on those (seen in a profile).
  */
 import { systemClock, type Clock } from './clock.ts';
 import { withOwnSignal } from './own-signal.ts';
@@ -8,13 +9,14 @@ import { withOwnSignal } from './own-signal.ts';
 export type Limits = {
   timeoutMs: number;
   clock?: Pick<Clock, 'after'>;
-  /** Of the caller. */
+  /** The caller's signal. */
   signal?: AbortSignal | undefined;
 };
 
 /**
  * `work` gets a signal that aborts with the caller's, or in time.
- * @throws DOMException TimeoutError, `no answer in time`; the caller's reason when it aborts; what the work throws
+ * @throws DOMException TimeoutError, `no answer in time`; the caller's reason when it aborts; what
+ * the work throws
  */
 export const withDeadline = <T>(
   { timeoutMs, clock = systemClock, signal }: Limits,

@@ -1,6 +1,7 @@
 /**
- * The environment, read once per program by one schema per program (`env.ts` beside its `main.ts`). The same schema makes
- * the table in the docs. Values are never repeated in an error: they may be secrets.
+ * The environment, read once per program by one schema per program (`env.ts` beside its `main.ts`).
+ * The same schema makes the table in the docs. Values are never repeated in an error: they may be
+ * secrets.
  */
 import * as z from 'zod';
 import { own } from '../util/own.ts';
@@ -39,7 +40,10 @@ export const envField = {
   logLevel: () => z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
 };
 
-/** A variable that is set but empty counts as not set, as manifests often write it. @throws EnvError naming every problem */
+/**
+ * A variable that is set but empty counts as not set, as manifests often write it.
+ * @throws EnvError naming every problem
+ */
 export const readEnv = <Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   source: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,7 @@
-/** From the first line of a program to its exit code: signals become an AbortSignal, and the end is always bounded in time. */
+/**
+ * From the first line of a program to its exit code: signals become an AbortSignal, and the end is
+ * always bounded in time.
+ */
 import { EnvError, EXIT_CODE_USAGE } from './env.ts';
 import { messageOf } from './errors.ts';
 
@@ -24,8 +27,8 @@ export class Shutdown extends Error {
 }
 
 /**
- * Exits 0 when `main` resolves, also after a signal; 2 when the environment is wrong; 1 when it throws or outlasts the grace
- * period. A second signal exits at once.
+ * Exits 0 when `main` resolves, also after a signal; 2 when the environment is wrong; 1 when it
+ * throws or outlasts the grace period. A second signal exits at once.
  */
 export const runProgram = async (options: ProgramOptions): Promise<void> => {
   const { name, main, graceMs = 10_000, process: host = process } = options;

@@ -1,15 +1,16 @@
 /**
- * Where log lines go through, so that nobody can fill a disk by what he sends or does: no line is longer than some kilobytes, what is
- * repeated is counted, and what must not be read in a log is taken out whatever text it is part of.
+ * Where log lines go through, so that no peer can fill a disk by what it sends or does: no line is
+ * longer than some kilobytes, what is repeated is counted, and what must not be read in a log is
+ * taken out whatever text it is part of.
  */
 import type { DestinationStream } from 'pino';
 import { systemClock, type Clock } from './clock.ts';
 
-/** Of a line, in UTF-16 units. An error with its cause and both stacks has about three thousand. */
+/** Length of a line, in UTF-16 units. An error with its cause and both stacks has about 3,000. */
 const MAX_LINE_LENGTH = 8_192;
-/** Of a text in a line that is too long. */
+/** Length of a text in a line that is too long. */
 const MAX_TEXT_LENGTH = 512;
-/** Of a list or an object in a line that is too long. */
+/** Items of a list or an object in a line that is too long. */
 const MAX_ITEMS = 16;
 const MAX_DEPTH = 4;
 
@@ -21,7 +22,7 @@ const MAX_OF_A_MESSAGE = 1_000;
 /** Different lines that are remembered in a window. */
 const MAX_KNOWN = 2_000;
 
-/** The end of a webhook's path: the API server has it in its error when a webhook does not answer. */
+/** The end of a webhook's path: the API server's error has it when a webhook does not answer. */
 const PATH_TOKENS = /(\/admission\/[a-z-]+\/)[0-9a-f]{32}/g;
 
 type Line = Record<string, unknown>;
@@ -75,7 +76,7 @@ export const boundedLines = (
   };
 };
 
-/** The same fields, each within bounds; with few enough of them it is within the bounds of a line. */
+/** The same fields, each within bounds; with few enough of them the line is within its own. */
 const shortened = (line: Line): Line => {
   const { msg, ...fields } = line;
   const cut = { ...Object(cutTo(fields, MAX_DEPTH)), msg: cutTo(msg, 1) };

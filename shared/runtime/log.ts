@@ -1,4 +1,7 @@
-/** Logs: one JSON object per line on stdout, constant messages with fixed keys, secrets replaced wherever they could appear, bounded (`log-lines.ts`). */
+/**
+ * Logs: one JSON object per line on stdout, constant messages with fixed keys, secrets replaced
+ * wherever they could appear, bounded (`log-lines.ts`).
+ */
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { boundedLines } from './log-lines.ts';
 

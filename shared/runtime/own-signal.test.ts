@@ -34,7 +34,8 @@ it('ends what the work left under way', async () => {
   expect(signal.aborted).toBe(true);
 });
 
-// In a process of its own: counting objects walks the whole heap, and a test worker keeps what all its files have loaded (over a minute on busy cores).
+// In a process of its own: counting objects walks the whole heap, and a test worker keeps what all
+// its files have loaded (over a minute on busy cores).
 it('keeps no signal in memory, whatever work leaves on it', () => {
   const module = pathToFileURL(path.join(import.meta.dirname, 'own-signal.ts')).href;
   const program = `

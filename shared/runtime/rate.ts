@@ -1,4 +1,7 @@
-/** How often something may be done, by key: a number at once, and then so many a second. A key that has not been used for long costs nothing. */
+/**
+ * How often something may be done, by key: a number at once, and then so many a second. A key that
+ * has not been used for long costs nothing.
+ */
 import type { Clock } from './clock.ts';
 
 export type RateOptions = {

@@ -1,10 +1,10 @@
-/** A dirty flag with a loop: many marks become one run, runs never overlap, a mark during a run leads to another run. */
+/** A dirty flag with a loop: many marks become one run; a mark during a run leads to another. */
 import type { BackoffOptions } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { WorkQueue } from './work-queue.ts';
 
 export type TriggerOptions = {
-  /** A returned number: milliseconds after which to run again even without a mark. A throw: run again with backoff. */
+  /** A returned number: milliseconds until the next run without a mark. A throw: backoff. */
   run: (signal: AbortSignal) => Promise<number | void>;
   /** From the first mark to the run, so that what comes together is done together. */
   delayMs: number;
@@ -16,7 +16,7 @@ export type TriggerOptions = {
 export type Trigger = {
   /** Asks for a run after `delayMs`, or after the given milliseconds (0: at once). */
   mark: (delayMs?: number) => void;
-  /** Serves marks until the signal aborts and the run in hand has ended. Marks made before it was called count. */
+  /** Serves marks until the signal aborts and the run in hand has ended. Earlier marks count. */
   start: (signal: AbortSignal) => Promise<void>;
 };
 

@@ -1,7 +1,8 @@
 /**
- * A queue of keys, not of events: a key that is added often is worked once, never twice at a time, and again when it was
- * added while it was worked. A key whose work throws is retried with a backoff of its own, so one bad key harms no other, and groups of
- * keys take turns, so one that has many does not keep the others waiting.
+ * A queue of keys, not of events: a key that is added often is worked once, never twice at a time,
+ * and again when it was added while it was worked. A key whose work throws is retried with a
+ * backoff of its own, so one bad key harms no other, and groups of keys take turns, so one that has
+ * many does not keep the others waiting.
  */
 import { createBackoff, type Backoff, type BackoffOptions } from './backoff.ts';
 import { systemClock, type Clock } from './clock.ts';
@@ -9,8 +10,9 @@ import { Turns } from '../util/turns.ts';
 
 export type WorkQueueOptions<K> = {
   /**
-   * Reads the present state for the key by itself. A returned number: milliseconds after which to work it again anyway; `retry`: again
-   * with backoff, as after a throw, but without reporting an error.
+   * Reads the present state for the key by itself. A returned number: milliseconds after which to
+   * work it again anyway; `retry`: again with backoff, as after a throw, but without reporting an
+   * error.
    */
   work: (key: K, signal: AbortSignal) => Promise<number | 'retry' | void>;
   /** Whose the key is; default: all are one group's. */
@@ -48,7 +50,7 @@ export class WorkQueue<K> {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** The key is worked after `delayMs`, or earlier if an earlier time was already set. Does nothing once stopped. */
+  /** The key is worked after `delayMs`, or earlier if that was set. Does nothing once stopped. */
   add(key: K, delayMs = 0): void {
     if (this.#signal?.aborted) return;
     const entry = this.#entry(key);
@@ -62,7 +64,7 @@ export class WorkQueue<K> {
     return this.#entries.size;
   }
 
-  /** For how long the key that has waited longest could have been worked, milliseconds; 0 when none has to wait. */
+  /** For how long the key that has waited longest could have been worked, in ms; 0: none waits. */
   get waitedMs(): number {
     const now = this.#clock.monotonic();
     let longest = 0;
@@ -71,7 +73,7 @@ export class WorkQueue<K> {
     return longest;
   }
 
-  /** Works keys until the signal aborts and the work in hand has ended. Keys added before it was called are kept. */
+  /** Works keys until the signal aborts and the work in hand has ended. Earlier keys are kept. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     this.#pump();

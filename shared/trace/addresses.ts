@@ -1,4 +1,4 @@
-/** Lists of addresses of a section, split and grouped as firewall4 makes rules of the kernel of them. */
+/** Lists of addresses of a section, split and grouped as firewall4 makes kernel rules of them. */
 import type { AddressMatch, Condition, Family } from './types.ts';
 import type { AddressGroup } from './values.ts';
 
@@ -27,8 +27,9 @@ export const familyIn = (addresses: ByFamily): Family | 0 | undefined => {
 type Side = { on: 'source' | 'destination'; option: string; family: Family };
 
 /**
- * Alternatives. Each network under a mask with gaps is one of its own, all others together are one; what is negated holds in each, where
- * networks under masks count for those under masks, and all others for all.
+ * Alternatives. Each network under a mask with gaps is one of its own, all others together are one;
+ * what is negated holds in each, where networks under masks count for those under masks, and all
+ * others for all.
  */
 export const alternatives = (
   addresses: readonly Signed[],

@@ -1,6 +1,8 @@
 /**
- * Sets of packets: unions of boxes, each a list of intervals for every property that conditions look at, in one version of IP. What is
- * told beforehand of no packet (limits, sets) is no property, and of two properties together nothing is said: such a condition is left out, and `isExact` says so.
+ * Sets of packets: unions of boxes, each a list of intervals for every property that conditions
+ * look at, in one version of IP. What is told beforehand of no packet (limits, sets) is no
+ * property, and of two properties together nothing is said: such a condition is left out, and
+ * `isExact` says so.
  */
 import { isNamed } from './conditions.ts';
 import { sizeOf } from './prefixes.ts';
@@ -40,7 +42,7 @@ export class Space {
     const macs = new Set(['']);
     for (const { conditions } of rules)
       for (const condition of conditions) {
-        // Any device that a pattern means and nobody names stands for all such.
+        // Any device that a pattern means and no rule names stands for all such.
         if (condition.on === 'in' || condition.on === 'out')
           for (const name of condition.names) devices.add(name.replace(/\*$/, '~'));
         if (condition.on === 'mac') for (const mac of condition.macs) macs.add(mac);

@@ -1,4 +1,7 @@
-/** A firewall while its sections are read: what later sections change of zones that stand before them, and chains as they grow. */
+/**
+ * A firewall while its sections are read: what later sections change of zones that stand before
+ * them, and chains as they grow.
+ */
 import type { UciSection } from '../uci/model.ts';
 import { leakageOf } from './inner.ts';
 import { SkippedSection } from './sections.ts';
@@ -14,7 +17,7 @@ export class Building {
   readonly zones: Zone[] = [];
   /** Names of zones into whose chains "packets that were translated are accepted" is written. */
   readonly translated = new Set<string>();
-  /** Names of zones that firewall4 lets accept what goes to them, because a translation is reflected there. */
+  /** Zones that firewall4 lets accept what goes to them, since a translation is reflected there. */
   readonly reflecting = new Set<string>();
   readonly chains = new Map<string, ChainRule[]>();
   readonly skipped: { section: UciSection; why: string }[] = [];
@@ -76,7 +79,7 @@ export const verdictChain = (verdict: Verdict, side: 'from' | 'to', zone: string
 
 export const REJECT_CHAIN = 'handle_reject';
 
-/** Rules that firewall4 writes for a zone with one verdict; each before which it drops what it could not translate. */
+/** A zone's rules with one verdict; each before which firewall4 drops what it cannot translate. */
 export const zoneVerdicts = (
   zone: Zone,
   {

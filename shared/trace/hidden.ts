@@ -1,6 +1,7 @@
 /**
- * Rules to which no packet comes, because others decide for all that they match. A rule is called hidden only when that is certain: what
- * cannot be told beforehand hides nothing, and where sets of packets become too many pieces, too much counts as left.
+ * Rules to which no packet comes, because others decide for all that they match. A rule is called
+ * hidden only when that is certain: what cannot be told beforehand hides nothing, and where sets of
+ * packets become too many pieces, too much counts as left.
  */
 import { both, inBoth, Space, without, type Box } from './boxes.ts';
 import type { ChainRule, Family, Firewall, Origin } from './types.ts';
@@ -13,7 +14,7 @@ export type Hidden = { section: UciSection; by: readonly Origin[] };
 type Chains = Pick<Firewall, 'chains'>;
 const BASE = ['input', 'forward', 'output', 'dstnat', 'srcnat', UPLINKS] as const;
 const MAX_BOXES = 300;
-/** Somebody waits for the answer about one; what is cut into more pieces is seldom hidden. */
+/** A caller waits for the answer about one; what is cut into more pieces is seldom hidden. */
 const MAX_BOXES_OF_ONE = 32;
 
 export const hiddenRules = (firewall: Chains): readonly Hidden[] => {
@@ -35,8 +36,9 @@ export const hiddenRules = (firewall: Chains): readonly Hidden[] => {
 };
 
 /**
- * Who decides before a section for all that it matches, in their order; undefined where some packet may come to it. As `hiddenRules` says of it, but at the
- * price of its own packets, and sooner too much counts as left.
+ * Who decides before a section for all that it matches, in their order; undefined where some packet
+ * may come to it. As `hiddenRules` says of it, but at the price of its own packets, and sooner too
+ * much counts as left.
  */
 export const hidersOf = (firewall: Chains, section: UciSection): readonly Origin[] | undefined => {
   const hiders = new Set<Origin>();
@@ -150,7 +152,7 @@ class Flow {
     if (isExact) for (const box of boxes) this.#taken.push({ origin, box });
   }
 
-  /** Who has decided before for something that the rule matches. */
+  /** Which section has decided before for something that the rule matches. */
   #note({ section }: Origin & { of: 'section' }, box: Box | undefined): void {
     const all = this.hiders.getOrInsert(section, new Set());
     for (const taken of this.#taken) if (box && both(taken.box, box)) all.add(taken.origin);

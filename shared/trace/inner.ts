@@ -1,4 +1,7 @@
-/** What firewall4 writes by itself, called the same in both readings: of its configuration, and of the rules in the kernel. */
+/**
+ * What firewall4 writes by itself, called the same in both readings: of its configuration, and of
+ * the rules in the kernel.
+ */
 import type { Origin } from './types.ts';
 
 const inner = (name: string, words: string): Origin => ({ of: 'inner', name, words });

@@ -17,7 +17,7 @@ export const portConditions = (
     return ranges.length === 0 ? [] : [{ on, option, ranges, negated }];
   });
 
-/** As nft compares them: one port less on each side is one comparison of both, which only a packet with both fails. */
+/** As nft compares them: one port less on each side is one comparison of both. */
 export const comparedByNft = (conditions: readonly Condition[]): Condition[] => {
   const [source, destination] = (['sourcePort', 'destinationPort'] as const).map((side) =>
     conditions.find((one) => one.on === side && onlyExcluded(one) !== undefined),
@@ -75,7 +75,10 @@ export const macConditions = (macs: readonly values.Negatable<{ mac: string }>[]
     return some.length === 0 ? [] : [{ on: 'mac', macs: some, negated, option: 'src_mac' }];
   });
 
-/** What firewall4 checks in each of these sections; all of it is a condition that nobody can tell beforehand, or one of marks. */
+/**
+ * What firewall4 checks in each of these sections; all of it is a condition that cannot be told
+ * beforehand, or one of marks.
+ */
 export const laterConditions = (options: Options): Condition[] => [
   ...limitCondition(options),
   ...timeCondition(options),
@@ -114,7 +117,7 @@ const markCondition = (options: Options): Condition[] => {
   return mark ? [{ on: 'mark', ...mark, option: 'mark' }] : [];
 };
 
-/** A set by its name, and the version of IP that its members have. @throws SkippedSection where there is no such set */
+/** A set by its name, and the version of IP of its members. @throws SkippedSection without a set */
 export const setCondition = (
   options: Options,
   { sets }: Building,

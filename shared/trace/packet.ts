@@ -17,7 +17,7 @@ export type Packet = {
   dscp?: number | undefined;
 };
 
-/** `from`: bits that somebody has said or set. */
+/** `from`: bits that are known, by the caller or a rule. */
 export type Mark = { value: number; known: number };
 
 /** On its way; more than one address or port where the kernel chooses one. */

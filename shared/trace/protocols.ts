@@ -129,7 +129,7 @@ const V6: Named = {
   'extended-pong': [161],
 };
 
-/** What a value of `icmp_type` means in each version of IP; undefined when firewall4 does not take it. */
+/** What a value of `icmp_type` means in each version of IP; undefined: firewall4 refuses it. */
 export const icmpTypes = (
   text: string,
 ): { 4: IcmpType | undefined; 6: IcmpType | undefined } | undefined => {

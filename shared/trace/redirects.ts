@@ -144,7 +144,7 @@ const lastOf = (options: Options, set: readonly Condition[]): readonly Condition
   ...set,
 ];
 
-/** The first zone that has a network around one of the addresses, as firewall4 guesses where none is given. */
+/** The first zone with a network around an address, firewall4's guess where none is given. */
 const zoneAround = (
   any: bigint | undefined,
   addresses: ByFamily,
@@ -196,7 +196,10 @@ const addRules = (redirect: Redirect, { family, protocol, firewall }: One): void
 /** firewall4 leaves the source's hardware address and sets out of it. */
 const isReflected = ({ option }: Condition): boolean => option !== 'src_mac' && option !== 'ipset';
 
-/** nft takes a new port only behind a condition on the protocol, which firewall4 leaves out where only the new port is given. */
+/**
+ * nft takes a new port only behind a condition on the protocol, which firewall4 leaves out where
+ * only the new port is given.
+ */
 const refuseBarePorts = (
   { asked, toPorts }: Redirect,
   protocol: string | undefined,

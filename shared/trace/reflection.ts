@@ -1,6 +1,7 @@
 /**
- * What firewall4 adds to a DNAT of a zone that masquerades: packets of the zone behind it that go to the outer address are translated as well,
- * and get a source to which the answer comes back the same way.
+ * What firewall4 adds to a DNAT of a zone that masquerades: packets of the zone behind it that go
+ * to the outer address are translated as well, and get a source to which the answer comes back the
+ * same way.
  */
 import { byFamily, has, isEmpty, type ByFamily, type Signed } from './addresses.ts';
 import type { Building } from './building.ts';

@@ -7,7 +7,7 @@ import type { Origin, Prefix, Range, Route, Surroundings } from './types.ts';
 import { UPLINKS } from './uplinks.ts';
 import { answered, deciderOf, walk, type Answers, type PassedOver } from './walk.ts';
 
-/** `why`: in words. `to` undefined: there is no route. `by`: the rule of mwan3 that decides, and those before it. */
+/** `why`: in words. `to` undefined: no route. `by`: mwan3's rule that decides, and those before. */
 export type Way = { by?: { rule: Origin; passed: readonly PassedOver[] } } & (
   | { to: 'cnf'; why: string }
   | { to: 'device'; device: string; why: string }
@@ -16,7 +16,7 @@ export type Way = { by?: { rule: Origin; passed: readonly PassedOver[] } } & (
 
 type Given = { surroundings: Surroundings; out: string | undefined; answers: Answers };
 
-/** @throws Unanswered where nobody told what it takes */
+/** @throws Unanswered where it is not known what it takes */
 export const wayOf = (at: Travelling, given: Given): Way => {
   const { surroundings, out, answers } = given;
   const { family } = at.packet;
@@ -39,7 +39,10 @@ const isOwn = ({ destination, packet: { family } }: Travelling, { networks }: Su
 /** From here on networks are of two addresses, which have neither. */
 const POINT_TO_POINT = { 4: 31, 6: 127 } as const;
 
-/** Its own address, and what the kernel takes for itself beside it: in IPv4 the one for all, in IPv6 the one for any router. */
+/**
+ * Its own address, and what the kernel takes for itself beside it: in IPv4 the one for all, in IPv6
+ * the one for any router.
+ */
 const isOwnIn = (own: Prefix, address: bigint): boolean => {
   if (own.address === address) return true;
   const { low, high } = prefixRange(own);
@@ -77,7 +80,7 @@ const routed = (at: Travelling, { surroundings, answers }: Given): Way => {
     : { to: 'device', device: best, why: 'by the route' };
 };
 
-/** The policy of the first rule of mwan3 that it matches; undefined where there is none, or the rules are not known. */
+/** The policy of the first rule of mwan3 that it matches; undefined: none, or not known. */
 const policyFor = (
   at: Travelling,
   { uplinks }: Surroundings,

@@ -1,4 +1,4 @@
-/** Options of one section as firewall4 takes them: an option that it does not understand costs the whole section. */
+/** Options of one section as firewall4 takes them: an option that it refuses costs the section. */
 import type { UciSection } from '../uci/model.ts';
 import { own } from '../util/own.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The first packet of a connection through the firewall of a CNF, stage by stage, in the kernel's order. What it cannot know becomes
- * alternatives: `A if …, else B`.
+ * The first packet of a connection through the firewall of a CNF, stage by stage, in the kernel's
+ * order. What it cannot know becomes alternatives: `A if …, else B`.
  */
 import { setOut, type Packet, type Travelling } from './packet.ts';
 import { wayOf, type Way } from './routes.ts';
@@ -57,7 +57,7 @@ export type Outcome = {
   /** Undefined: it was for the CNF, or goes nowhere. */
   out: string | undefined;
   isForCnf: boolean;
-  /** As it leaves, or as the CNF gets it; addresses that are undefined are those of the device `out`. */
+  /** As it leaves, or as the CNF gets it; undefined addresses are those of the device `out`. */
   source: Range | undefined;
   destination: Range;
   sourcePort: PortRange | undefined;
@@ -212,7 +212,7 @@ class Journey {
     return way;
   }
 
-  /** Of what is not tracked the kernel translates nothing. */
+  /** The kernel translates nothing of what is not tracked. */
   #translate(kind: 'dnat' | 'snat'): void {
     if (this.#at.state !== 'new') return;
     const { decision, passed } = this.#walk(kind === 'dnat' ? 'dstnat' : 'srcnat');
@@ -240,7 +240,7 @@ class Journey {
     return { address: at.source, ports: at.sourcePort, device: at.out };
   }
 
-  /** The only address of the device in this version of IP; undefined where it is not known, or one of several. */
+  /** The device's only address in this version of IP; undefined: not known, or one of several. */
   #addressOf(device: string | undefined): Range | undefined {
     const { networks } = this.#world.surroundings;
     const addresses = [...networks.values()]

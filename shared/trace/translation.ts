@@ -26,7 +26,7 @@ export type Asked = {
 export const hasPorts = (protocol: string | undefined): boolean =>
   protocol === 'tcp' || protocol === 'udp';
 
-/** The rules of one protocol in one version of IP; `family` 0 only where no address is asked for. */
+/** Rules of one protocol in one version of IP; `family` is 0 only where no address is asked for. */
 export const translationRules = (
   asked: Asked,
   {
@@ -47,7 +47,7 @@ export const translationRules = (
     origin: { of: 'section', section },
     conditions: comparedByNft([
       ...familyCondition(family),
-      // Of both versions of IP "icmp" is that of IPv4 here.
+      // "icmp" of both versions of IP is that of IPv4 here.
       ...protocolCondition(protocol, family || 4),
       ...conditions,
       ...ports,

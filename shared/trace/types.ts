@@ -1,6 +1,6 @@
 /**
- * What a trace works on. A `Firewall` is what firewall4 makes of its configuration: chains of rules in the order in which the kernel asks
- * them, each with the section that it comes from. Pure data.
+ * What a trace works on. A `Firewall` is what firewall4 makes of its configuration: chains of rules
+ * in the order in which the kernel asks them, each with the section that it comes from. Pure data.
  */
 import type { UciSection } from '../uci/model.ts';
 
@@ -25,7 +25,7 @@ export type Route = { to: Prefix; device: string; metric: number };
 export type Surroundings = {
   /** By the name that OpenWRT's configuration has for it. */
   networks: ReadonlyMap<string, NetworkState>;
-  /** Undefined: nobody told them, so where a packet leaves is not known. */
+  /** Undefined: not known, so where a packet leaves is not known either. */
   routes: readonly Route[] | undefined;
   /** Interfaces between which mwan3 chooses; none where it is not configured. */
   wans: readonly string[];
@@ -50,7 +50,7 @@ export type Condition = { option: string } & (
       ranges: readonly Range[];
       negated: boolean;
     }
-  /** Of addresses under a mask with gaps. */
+  /** Addresses under a mask with gaps. */
   | {
       on: 'source' | 'destination';
       family: Family;
@@ -88,12 +88,13 @@ export type Action =
   | { do: 'continue' }
   /** Back to the chain that has led here. */
   | { do: 'return' }
-  /** In words: who decides, and why nobody can tell what. */
+  /** In words: what decides, and why it is not known how. */
   | { do: 'unknown'; words: string };
 
 /**
- * Whom a rule of the kernel comes from. `zone`: what its option says; `default`: what one of the section `defaults` says; `inner`: what
- * firewall4 has by itself. `entry` leads into the chain of a zone; `passage` does what the rule that led to it has decided.
+ * Whom a rule of the kernel comes from. `zone`: what its option says; `default`: what one of the
+ * section `defaults` says; `inner`: what firewall4 has by itself. `entry` leads into the chain of a
+ * zone; `passage` does what the rule that led to it has decided.
  */
 export type Origin =
   | { of: 'section'; section: UciSection }
@@ -142,6 +143,6 @@ export type Firewall = {
   skipped: readonly { section: UciSection; why: string }[];
   /** Sections with which nft would refuse the whole of the firewall. */
   refused: readonly { section: UciSection; why: string }[];
-  /** Scripts and files that the firewall loads as well, and that nobody has read. */
+  /** Scripts and files that the firewall loads as well, and that are not read here. */
   includes: readonly string[];
 };

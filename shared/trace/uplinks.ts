@@ -1,4 +1,7 @@
-/** Package mwan3 as a chain of rules, in the order in which the kernel asks them: the first that a packet matches chooses its policy. Pure. */
+/**
+ * Package mwan3 as a chain of rules, in the order in which the kernel asks them: the first that a
+ * packet matches chooses its policy. Pure.
+ */
 import type { UciSection } from '../uci/model.ts';
 import { own } from '../util/own.ts';
 import { portConditions } from './matching.ts';

@@ -1,6 +1,6 @@
 /**
- * Values of options of /etc/config/firewall as firewall4 reads them. Each reader returns undefined for what firewall4 refuses, and it then
- * leaves the whole section out.
+ * Values of options of /etc/config/firewall as firewall4 reads them. Each reader returns undefined
+ * for what firewall4 refuses, and it then leaves the whole section out.
  */
 import { familyOf, numberOf } from '../util/addresses.ts';
 import { own } from '../util/own.ts';
@@ -173,7 +173,10 @@ export const dscp = (value: string): Negatable<{ value: number }> | undefined =>
     : undefined;
 };
 
-/** Of a set: its name. Which of the packet's values are looked up does not matter, as its members are not known. */
+/**
+ * The name of a set. Which of the packet's values are looked up does not matter, as its members are
+ * not known.
+ */
 export const setMatch = (value: string): Negatable<{ name: string }> | undefined => {
   const read = negatable(value);
   const [name] = read?.rest.split(/[ \t]+/) ?? [];

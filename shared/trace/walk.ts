@@ -13,7 +13,7 @@ export class Unanswered extends Error {
   }
 }
 
-/** Thrown where a rule decides that nobody understands. */
+/** Thrown where a rule decides that is not understood. */
 export class Undecidable extends Error {
   override name = 'Undecidable';
 }
@@ -26,7 +26,7 @@ export type Walkable = Pick<Firewall, 'chains'> & {
 /** Answers that have been assumed, by their words. */
 export type Answers = ReadonlyMap<string, boolean>;
 
-/** A rule that did not fit; `condition` is the first that did not, behind so many (`depth`) that did. */
+/** A rule that did not fit; `condition`: the first that did not, behind `depth` ones that did. */
 export type PassedOver = { origin: Origin; condition: Condition; depth: number };
 
 export type Decision = {

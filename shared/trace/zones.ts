@@ -65,7 +65,7 @@ const pattern = (name: string): string => name.replace(/\+$/, '*');
 
 type DeviceGroup = { names: readonly string[]; not: readonly string[] };
 
-/** Each pattern is an alternative of its own, and all other names are one; what is negated holds in each. */
+/** Each pattern is an alternative, and all other names are one; what is negated holds in each. */
 const deviceGroups = (devices: readonly Device[]): readonly DeviceGroup[] => {
   const not = devices
     .filter(({ name, negated }) => negated && name !== '+')

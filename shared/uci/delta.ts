@@ -1,6 +1,6 @@
 /**
- * What has to change in a package so that our sections are as wanted, in the wanted order, behind somebody else's of
- * their type, and each of those stays as it is. Pure; equal packages give an empty delta.
+ * What has to change in a package so that our sections are as wanted, in the wanted order, behind
+ * those of others of their type, which stay as they are. Pure; equal packages give an empty delta.
  */
 import type { UciDelta, UciPackage, UciReplacement, UciSection, UciValue } from './model.ts';
 import { own } from '../util/own.ts';
@@ -10,20 +10,24 @@ export type DeltaInput = {
   observed: UciPackage;
   /** All sections that are to be ours, in order. Names are unique. */
   desired: readonly UciSection[];
-  /** Tells our sections of `observed` from an administrator's; only they are ever removed or changed. */
+  /** Tells our sections of `observed` from an administrator's; only ours are removed or changed. */
   isOurs: (section: UciSection) => boolean;
-  /** Names of sections of `observed` that keep their places, whatever stands before or behind them: changed there when wanted, else left. */
+  /**
+   * Names of sections of `observed` that keep their places, whatever stands before or behind them:
+   * changed there when wanted, else left.
+   */
   pinned?: ReadonlySet<string> | undefined;
-  /** The package's service may not have what the file holds. Here reloading it is enough, so it changes nothing. */
+  /** The package's service may lack what the file holds. A reload is enough here: no change. */
   anew?: boolean;
-  /** Nothing waits for this pass: sections whose place is not wrong may move as well. Here nothing does. */
+  /** Nothing waits for this pass: sections in their right place may move, too. Not here. */
   quiet?: boolean;
 };
 
 /**
- * A section whose place is wrong moves by removal and appending. So as few as possible move: the sections that may stay are
- * the longest beginning of `desired` that `observed` has in this order, with no section of somebody else's of the same type behind it
- * (an administrator's rules match first).
+ * A section whose place is wrong moves by removal and appending. So as few as possible move: the
+ * sections that may stay are the longest beginning of `desired` that `observed` has in this order,
+ * with no section of another owner and the same type behind it (an administrator's rules match
+ * first).
  */
 export const deltaOf = ({ observed, isOurs, pinned = NONE, ...wish }: DeltaInput): UciDelta => {
   const desired = wish.desired.filter(({ name }) => !pinned.has(name));
@@ -86,7 +90,7 @@ const valuesEqual = (a: UciValue, b: UciValue | undefined): boolean => {
   return a.length === b.length && a.every((item, index) => item === b[index]);
 };
 
-/** The package after the delta, as OpenWRT will have it. Names in `remove` and `set` that it lacks are ignored. */
+/** The package after the delta. Names in `remove` and `set` that it lacks are ignored. */
 export const applyDelta = (observed: UciPackage, delta: UciDelta): UciPackage => {
   const removed = new Set(delta.remove);
   const replaced = new Map(delta.set.map(({ after }) => [after.name, after]));

@@ -1,15 +1,19 @@
-/** Writes UCI text: whole packages for `uci import`, and the delta file that rpcd applies. Nothing is written that libuci reads otherwise. */
+/**
+ * Writes UCI text: whole packages for `uci import`, and the delta file that rpcd applies. Nothing
+ * is written that libuci reads otherwise.
+ */
 import type { UciDelta, UciPackage, UciSection, UciValue } from './model.ts';
 import { isUciName, isUciType, isUciValue } from './names.ts';
 
-/** A name or value that UCI cannot hold got this far: a bug, since schemas refuse them before. Never holds the value. */
+/** UCI cannot hold a name or value: a bug, since schemas refuse such. Never holds the value. */
 export class UciFormatError extends Error {
   override name = 'UciFormatError';
 }
 
 /**
- * As libuci exports it. Options that are empty are left out, as UCI has none. Values may hold control characters: a file that
- * an administrator wrote must come out as it was. @throws UciFormatError
+ * As libuci exports it. Options that are empty are left out, as UCI has none. Values may hold
+ * control characters: a file that an administrator wrote must come out as it was. @throws
+ * UciFormatError
  */
 export const formatPackage = (uciPackage: UciPackage): string =>
   `${uciPackage.sections.map(formatSection).join('')}\n`;
@@ -26,8 +30,8 @@ const formatSection = (section: UciSection): string => {
 };
 
 /**
- * The staging file of an rpcd session that has the effect of `delta`; empty when nothing is to do. Lines are independent of
- * each other but must arrive whole. @throws UciFormatError
+ * The staging file of an rpcd session that has the effect of `delta`; empty when nothing is to do.
+ * Lines are independent of each other but must arrive whole. @throws UciFormatError
  */
 export const formatDeltaFile = (delta: UciDelta): string => {
   const prefix = checkedName(delta.package);

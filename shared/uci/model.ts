@@ -1,14 +1,14 @@
 /** UCI as the agent sees it: packages of sections in file order. */
 
-/** A scalar option, or a list option in order. UCI stores text only, and no scalar that is empty. */
+/** A scalar option, or a list in order. UCI stores text only, and no scalar that is empty. */
 export type UciValue = string | readonly string[];
 
 export type UciSection = {
-  /** `[A-Za-z0-9_]+`. For an anonymous section the id that the source gave it (`cfgXXYYYY`), valid for one reading. */
+  /** `[A-Za-z0-9_]+`. For an anonymous section the source's id (`cfgXXYYYY`), for one reading. */
   readonly name: string;
   readonly anonymous: boolean;
   readonly type: string;
-  /** In file order; two sections are equal when type, options and list order are, whatever the order of options. */
+  /** In file order; two sections are equal when type, options and list order are. */
   readonly options: Readonly<Record<string, UciValue>>;
 };
 
@@ -22,9 +22,10 @@ export type UciPackage = {
 export type UciReplacement = { readonly before: UciSection; readonly after: UciSection };
 
 /**
- * The changes that make one package as wanted, with somebody else's sections untouched. Applied in this order:
- * `remove`, then `set` (in place: every option of `before` goes, all of `after` come, in `after`'s order), then `append`
- * (new sections at the end of the file, in order; a name that `remove` holds too is one that has to move).
+ * The changes that make one package as wanted, with the sections of others untouched. Applied in
+ * this order: `remove`, then `set` (in place: every option of `before` goes, all of `after` come,
+ * in `after`'s order), then `append` (new sections at the end of the file, in order; a name that
+ * `remove` holds too is one that has to move).
  */
 export type UciDelta = {
   readonly package: string;

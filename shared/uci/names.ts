@@ -1,4 +1,4 @@
-/** Which names and values UCI can hold. libuci silently skips what it cannot hold, so nothing else may reach it. */
+/** Which names and values UCI can hold. libuci silently skips others, so none may reach it. */
 
 const NAME = /^[A-Za-z0-9_]+$/;
 const TYPE = /^[A-Za-z0-9_-]+$/;
@@ -6,13 +6,13 @@ const TYPE = /^[A-Za-z0-9_-]+$/;
 /** Section and option names, and packages: libuci takes letters, digits and `_` only. */
 export const isUciName = (name: string): boolean => NAME.test(name);
 
-/** Section types that need no quoting. libuci accepts more, and then writes files that it cannot read (measured). */
+/** Section types without quotes. libuci accepts more, and writes files that it cannot read. */
 export const isUciType = (type: string): boolean => TYPE.test(type);
 
 /**
- * Whether a value arrives as it was sent: no control characters (libuci drops the option, or ends it at a NUL), and
- * well-formed, since lone surrogates become U+FFFD on the way. Newlines could be stored, but no rule needs them, and
- * other readers of the file take a line for a line.
+ * Whether a value arrives as it was sent: no control characters (libuci drops the option, or ends
+ * it at a NUL), and well-formed, since lone surrogates become U+FFFD on the way. Newlines could be
+ * stored, but no rule needs them, and other readers of the file take a line for a line.
  */
 export const isUciValue = (value: string): boolean =>
   !hasControlCharacter(value) && value.isWellFormed();

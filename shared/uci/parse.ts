@@ -1,6 +1,7 @@
 /**
- * Reads the text of a file of /etc/config as libuci does (file.c of libuci, strict mode): what libuci refuses is refused
- * here, what it accepts gives the same sections, anonymous names included.
+ * Reads the text of a file of /etc/config as libuci does (file.c of libuci, strict mode): what
+ * libuci refuses is refused here, what it accepts gives the same sections, anonymous names
+ * included.
  */
 import type { UciPackage, UciSection, UciValue } from './model.ts';
 import { isUciName } from './names.ts';
@@ -33,7 +34,7 @@ export const parseFile = (name: string, text: string): ParsedFile => {
 export const parsePackage = (name: string, text: string): UciPackage =>
   parseFile(name, text).content;
 
-/** The id that libuci gives an anonymous section: its place in the file, counted from one, and a hash of its type. */
+/** libuci's id of an anonymous section: its place in the file, from one, and a hash of its type. */
 export const anonymousName = (place: number, type: string): string => {
   let hash = 5381; // djb2, as libuci computes it on unsigned 32 bit
   for (const byte of new TextEncoder().encode(type)) hash = (hash * 33 + byte) >>> 0;
@@ -86,7 +87,7 @@ class PackageBuilder {
   #byName = new Map<string, Draft>();
   #current: Draft | undefined;
 
-  /** False when a section of that name and another type exists. The same name and type again adds to the first. */
+  /** False when a section has that name and another type. The same type adds to the first. */
   section(type: string, name: string): boolean {
     const anonymous = name === '';
     const id = anonymous ? anonymousName(this.#drafts.length + 1, type) : name;
@@ -101,7 +102,7 @@ class PackageBuilder {
     return true;
   }
 
-  /** False when there is no section yet. An option without a value is none, and leaves one before it as it is. */
+  /** False when there is no section yet. An option without a value is none, and changes none. */
   add(option: string, value: string, isList: boolean): boolean {
     const options = this.#current?.options;
     if (!options) return false;
@@ -123,7 +124,10 @@ class PackageBuilder {
 /** What C's isspace() takes. */
 const SPACE = ' \t\n\v\f\r';
 
-/** Follows libuci's reading step by step: a line is commands with their arguments, and quotes and backslashes join lines. */
+/**
+ * Follows libuci's reading step by step: a line is commands with their arguments, and quotes and
+ * backslashes join lines.
+ */
 class Scanner {
   readonly #text: string;
   #at = 0;
@@ -148,7 +152,10 @@ class Scanner {
     return new UciSyntaxError(this.#commandLine, message);
   }
 
-  /** The next command's word, on this line or a later one; undefined at the end. Behind another command only blanks are skipped. */
+  /**
+   * The next command's word, on this line or a later one; undefined at the end. Behind another
+   * command only blanks are skipped.
+   */
   command(): string | undefined {
     while (this.#at < this.#text.length) {
       const skipped = this.#ended ? SPACE : ' \t';
@@ -168,8 +175,9 @@ class Scanner {
   }
 
   /**
-   * `count` arguments, empty where there are fewer, but the first is not. A further one is an error unless it is empty; what
-   * follows that is a command again. @throws UciSyntaxError when there are too few or too many
+   * `count` arguments, empty where there are fewer, but the first is not. A further one is an error
+   * unless it is empty; what follows that is a command again. @throws UciSyntaxError when there are
+   * too few or too many
    */
   arguments(count: 1 | 2): string[] {
     const found = Array.from({ length: count }, () => this.#argument());
@@ -179,8 +187,9 @@ class Scanner {
   }
 
   /**
-   * Bare, quoted and escaped parts that touch are one argument. A `;` by itself is an empty one; where it ends an argument that is all
-   * bare, libuci writes the end of the argument over it, and so drops the rest of the line.
+   * Bare, quoted and escaped parts that touch are one argument. A `;` by itself is an empty one;
+   * where it ends an argument that is all bare, libuci writes the end of the argument over it, and
+   * so drops the rest of the line.
    */
   #argument(): string {
     while (!this.#ended && this.#is(SPACE)) this.#ended = this.#advance() === '\n';
@@ -212,7 +221,7 @@ class Scanner {
     return char !== undefined && characters.includes(char);
   }
 
-  /** Between single quotes everything stands for itself. Nearly all values are such, so this is the fast way. */
+  /** Between single quotes all stands for itself. Nearly all values are such: the fast way. */
   #literal(): string {
     const end = this.#text.indexOf("'", this.#at + 1);
     if (end < 0) throw new UciSyntaxError(this.#line, "unterminated '");

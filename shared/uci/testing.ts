@@ -5,7 +5,7 @@ import { isUciValue } from './names.ts';
 
 export const uciNames = fc.stringMatching(/^[A-Za-z0-9_]{1,12}$/);
 
-/** Of any character. fast-check's own unit `binary` takes a second of CPU to be made. */
+/** Text of any characters. fast-check's own unit `binary` takes a second of CPU to be made. */
 export const anyText: fc.Arbitrary<string> = fc.string({
   unit: fc
     .integer({ min: 0, max: 0x10_ff_ff })

@@ -1,5 +1,6 @@
 /**
- * Works on each item, in their order, at most `most` at a time. After the first that fails none is begun; what is under way is waited for.
+ * Works on each item, in their order, at most `most` at a time. After the first that fails none is
+ * begun; what is under way is waited for.
  * @throws what the first failure has thrown
  */
 export const atOnce = async <T>(

@@ -1,4 +1,4 @@
-/** The first of each group, then the second of each, and so on: a group with many items keeps none with few waiting. */
+/** The first of each group, then the second of each, and so on: a large group delays no other. */
 export const inTurns = <T>(items: readonly T[], groupOf: (item: T) => string): readonly T[] => {
   const groups = [...Map.groupBy(items, groupOf).values()];
   const most = Math.max(0, ...groups.map(({ length }) => length));

@@ -1,6 +1,6 @@
 /** JSON from outside of the program. */
 
-/** Undefined for what is none. The parser's message is dropped: it quotes the text, which may hold secrets. */
+/** Undefined for what is none. The parser's message is dropped: it quotes the text (secrets). */
 export const jsonIn = (text: string): unknown => {
   try {
     return JSON.parse(text);

@@ -1,4 +1,7 @@
-/** `compute`, done once for each object and forgotten with it. For objects that nobody changes, such as what a watch has stored. */
+/**
+ * `compute`, done once for each object and forgotten with it. For objects that do not change, such
+ * as what a watch has stored.
+ */
 export const oncePerObject = <Key extends object, Result>(
   compute: (key: Key) => Result,
 ): ((key: Key) => Result) => {

@@ -1,7 +1,7 @@
-/** What was set last, by key: the oldest are forgotten when there are too many, and as soon as they are of no more use. */
+/** What was set last, by key: the oldest are forgotten when too many, or of no more use. */
 export type RecentOptions<V> = {
   most: number;
-  /** Looked at from the oldest on, at each `set`, up to the first that is of use. Default: all are. */
+  /** Looked at from the oldest on, at each `set`, up to the first in use. Default: all are. */
   isOver?: (value: V) => boolean;
 };
 

@@ -1,6 +1,6 @@
 /**
- * A queue by groups: the groups take turns, so that none waits for all items of another. Within a group, first come is
- * first served.
+ * A queue by groups: the groups take turns, so that none waits for all items of another. Within a
+ * group, first come is first served.
  */
 export class Turns<T> {
   /** None is empty; the first is the next. */

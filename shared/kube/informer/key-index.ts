@@ -1,4 +1,7 @@
-/** Which of many things have which keys, e.g. pods by their purpose. A change costs what has changed, whatever is in it beside. */
+/**
+ * Which of many things have which keys, e.g. pods by their purpose. A change costs what has
+ * changed, whatever is in it beside.
+ */
 export class Index {
   readonly #keysOf = new Map<string, readonly string[]>();
   readonly #idsOf = new Map<string, Set<string>>();

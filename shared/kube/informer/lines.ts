@@ -1,6 +1,6 @@
 /** Bytes in whatever pieces they come -> whole lines of text. */
 
-/** Empty lines are left out; a last line without its end is dropped, because half an event is none. */
+/** Empty lines are left out; a last line without its end is dropped: half an event is none. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   // `stream` keeps the bytes of a character that is cut in two for the next piece.
   const decoder = new TextDecoder();

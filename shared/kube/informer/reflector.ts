@@ -1,7 +1,8 @@
 /**
- * Keeps a store equal to what the API server has of one resource: a complete list, then a watch from there on, for ever.
- * Errors change the state and never the store. One watch costs about one request per seven minutes at rest: the server ends it
- * after 5 to 10 minutes, bookmarks keep the place, and it goes on from there without a new list.
+ * Keeps a store equal to what the API server has of one resource: a complete list, then a watch
+ * from there on, for ever. Errors change the state and never the store. One watch costs about one
+ * request per seven minutes at rest: the server ends it after 5 to 10 minutes, bookmarks keep the
+ * place, and it goes on from there without a new list.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { aborted } from '../../runtime/aborted.ts';
@@ -19,14 +20,20 @@ import { failedState, type WatchState } from './watch-state.ts';
 export type ReflectorTimings = {
   /** The server is asked to end each watch after a time between these two. */
   serverTimeoutSeconds: readonly [min: number, max: number];
-  /** No data received for this long: new list. The server sends a bookmark a minute, so two of them were missed. */
+  /** No data for this long: new list. The server sends a bookmark a minute, so two were missed. */
   silenceMs: number;
   /** Bounds of the wait after a failure. */
   baseBackoffMs: number;
   maxBackoffMs: number;
-  /** Between looks for a kind that the server does not serve (404): a CRD that is deleted and created anew is soon there again. */
+  /**
+   * Between looks for a kind that the server does not serve (404): a CRD that is deleted and
+   * created anew is soon there again.
+   */
   notServedRetryMs: number;
-  /** The same once it has not been served for `absentAfterMs`, e.g. a kind of a later version: hundreds of agents may ask. */
+  /**
+   * The same once it has not been served for `absentAfterMs`, e.g. a kind of a later version:
+   * hundreds of agents may ask.
+   */
   absentRetryMs: number;
   absentAfterMs: number;
   /** A new list though nothing seems wrong; 0: never. Jittered. */
@@ -51,13 +58,16 @@ export type ReflectorOptions<T extends KubeObject> = {
   selection?: Selection;
   /** By which the store can be asked. */
   indices?: Indices<T>;
-  /** Not all of it could be kept: the next list brings it again, though it is known at its version. */
+  /** Not all of it could be kept: the next list brings it again, at the same version. */
   isPartial?: (object: T) => boolean;
-  /** Called after the store has changed. Must return at once and not throw: mark something dirty. */
+  /** Called after the store has changed. Must return at once and not throw: mark what is dirty. */
   onEvent?: (event: StoreEvent<T>) => void;
   /** Called when any part of the state changes, e.g. `listed`. Same rules. */
   onState?: (state: WatchState) => void;
-  /** No event for updates of a kind with `generation` that change only its status. The store has them all the same. */
+  /**
+   * No event for updates that change only the status, of kinds with `generation`. The store has
+   * them.
+   */
   ignoreStatusUpdates?: boolean;
   timings?: Partial<ReflectorTimings>;
   log: Logger;
@@ -65,11 +75,12 @@ export type ReflectorOptions<T extends KubeObject> = {
   random?: () => number;
 };
 
-/** Of a page: longer than for other requests, it can be large. */
+/** For a page: longer than for other requests, since it can be large. */
 const LIST_TIMEOUT_MS = 60_000;
 /**
- * A watch that ends sooner and has brought nothing counts as a failure, so that a server that ends each at once is not asked without pause. One that has brought
- * something does not: the API server ends the watch of who reads large objects slower than they change, several times a second.
+ * A watch that ends sooner and has brought nothing counts as a failure, so that a server that ends
+ * each at once is not asked without pause. One that has brought something does not: the API server
+ * ends the watch of who reads large objects slower than they change, several times a second.
  */
 const SHORTEST_WATCH_MS = 1_000;
 
@@ -115,12 +126,12 @@ export class Reflector<T extends KubeObject = RuleObject> {
     return this.#state.listed;
   }
 
-  /** Takes a complete list now, e.g. because something was found that the store does not explain. */
+  /** Takes a complete list now, e.g. because the store does not explain what was found. */
   relist(): void {
     this.#cut.abort();
   }
 
-  /** The same; resolves once the store has what the API server had at this moment or later, or the signal aborts. */
+  /** The same; resolves when the store is as new as the API server is now, or the signal aborts. */
   async catchUp(signal: AbortSignal): Promise<void> {
     const caughtUp = new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.relist();

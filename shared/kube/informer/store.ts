@@ -1,6 +1,7 @@
 /**
- * What a watch knows of its objects: by uid, by namespace/name, and by whatever else somebody looks for. Invariant: an object leaves only when the server said
- * that it is gone, or when a complete list does not have it; never because of an error.
+ * What a watch knows of its objects: by uid, by namespace/name, and by further keys. Invariant: an
+ * object leaves only when the server said that it is gone, or when a complete list does not have
+ * it; never because of an error.
  */
 import { Index } from './key-index.ts';
 import type { KubeObject } from '../objects.ts';

@@ -1,4 +1,7 @@
-/** One watch, from its opening to its end: the server's lines become events or typed errors, and silence becomes an error. */
+/**
+ * One watch, from its opening to its end: the server's lines become events or typed errors, and
+ * silence becomes an error.
+ */
 import * as z from 'zod';
 import type { Clock } from '../../runtime/clock.ts';
 import type { KubeClient, WatchOptions } from '../client.ts';
@@ -25,7 +28,10 @@ export type WatchEventsOptions<T extends KubeObject> = WatchOptions & {
   clock: Clock;
 };
 
-/** Ends when the server ends the watch. @throws KubeError (`isGone`: list again), WatchSilence, the reason of `signal` */
+/**
+ * Ends when the server ends the watch. @throws KubeError (`isGone`: list again), WatchSilence, the
+ * reason of `signal`
+ */
 export async function* watchEvents<T extends KubeObject>(
   options: WatchEventsOptions<T>,
 ): AsyncGenerator<WatchEvent<T>> {

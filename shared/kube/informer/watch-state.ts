@@ -20,7 +20,7 @@ export type WatchState = {
   phase: WatchPhase;
   /** Why it is not Synced, '' when it is. */
   message: string;
-  /** A complete list has been taken at least once, so the store is what the server had then or later. */
+  /** A complete list has been taken once, so the store is what the server had then or later. */
   listed: boolean;
 };
 

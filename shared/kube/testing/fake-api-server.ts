@@ -1,6 +1,7 @@
 /**
- * An API server in this process for unit tests of watches: one collection, resource versions, watch history and the faults
- * that a real one shows too rarely. It speaks HTTP/1.1 without TLS; what only HTTP/2 has is tested on the real server.
+ * An API server in this process for unit tests of watches: one collection, resource versions, watch
+ * history and the faults that a real one shows too rarely. It speaks HTTP/1.1 without TLS; what
+ * only HTTP/2 has is tested on the real server.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -103,7 +104,7 @@ export class FakeApiServer {
     this.#log('DELETED', { ...object, metadata }, silently);
   }
 
-  /** Sends the bookmark that a real server sends each minute to those who have asked for bookmarks. */
+  /** Sends the bookmark that a real server sends each minute to clients that want bookmarks. */
   bookmark(): void {
     const metadata = { resourceVersion: String((this.#version += 1)) };
     const line = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`;
@@ -137,7 +138,10 @@ export class FakeApiServer {
     this.#events = [];
   }
 
-  /** Answers every list or watch with this error until it is allowed again. Open watches stay open, as on the real server. */
+  /**
+   * Answers every list or watch with this error until it is allowed again. Open watches stay open,
+   * as on the real server.
+   */
   refuse(
     verb: 'list' | 'watch',
     status: number,

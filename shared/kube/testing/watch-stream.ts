@@ -1,4 +1,7 @@
-/** A watch for unit tests, as the API server answers it: with what is pushed, one event a line, until the caller ends it. */
+/**
+ * A watch for unit tests, as the API server answers it: with what is pushed, one event a line,
+ * until the caller ends it.
+ */
 export type WatchStream = {
   push: (type: string, object: object) => void;
   until: (signal: AbortSignal) => AsyncGenerator<Uint8Array>;

@@ -1,6 +1,7 @@
 /**
- * CNFHubSite: a site that is reached through IPsec. On a hub it becomes a CNFRoute for each destination, on a device a CNFRoute
- * and a CNFNAT that gives packets the device's own address there.
+ * CNFHubSite: a site that is reached through IPsec. On a hub it becomes a CNFRoute for each
+ * destination, on a device a CNFRoute and a CNFNAT that gives packets the device's own address
+ * there.
  */
 import * as z from 'zod';
 import { any, given, is, matches, specRule, when } from '../conditions.ts';

@@ -1,6 +1,6 @@
 /**
- * CNFLocalService: what clients send to a remote service goes to a local one instead. Becomes a CNFNAT for each address of the
- * remote service.
+ * CNFLocalService: what clients send to a remote service goes to a local one instead. Becomes a
+ * CNFNAT for each address of the remote service.
  */
 import * as z from 'zod';
 import { onePort } from '../fields.ts';

@@ -1,6 +1,7 @@
 /**
- * CNFNAT: address translation by device instead of zone. Translation of the source is a `nat` section of OpenWRT's firewall,
- * translation of the destination a `redirect` from a zone that is nothing but the device.
+ * CNFNAT: address translation by device instead of zone. Translation of the source is a `nat`
+ * section of OpenWRT's firewall, translation of the destination a `redirect` from a zone that is
+ * nothing but the device.
  */
 import * as z from 'zod';
 import {
@@ -185,8 +186,8 @@ export const cnfNat = defineKind({
         oneProtocol(proto) ??
         (protocolOf(proto) === 'tcpudp' ? 'takes tcp or udp here, not both' : undefined),
     },
-    // Devices by name: what the API makes of #default is wrong while there is no default route, and once it has moved. No
-    // index: iptables refuses one behind the end of the chain without a word.
+    // Devices by name: what the API makes of #default is wrong while there is no default route, and
+    // once it has moved. No index: iptables refuses one behind the end of the chain without a word.
     object: (rule, context) => {
       const { name: _name, index: _index, src, dest, proto, ...options } = rule;
       return {

@@ -1,4 +1,4 @@
-/** CNFRouteRule: which packets use which routing table, as a `rule` section of OpenWRT's network configuration. */
+/** CNFRouteRule: which packets use which routing table: a `rule` of OpenWRT's network package. */
 import { all, any, given, sameFamily, specRule, when } from '../conditions.ts';
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
@@ -9,7 +9,10 @@ import { mwan3Removes } from '../network.ts';
 import { ruleResource, section } from '../render.ts';
 import { optionalTextOrNumber } from '../schema.ts';
 
-/** Behind rules that have a place, in front of table main's own: without one netifd gives the first places of all (measured). */
+/**
+ * Behind rules that have a place, in front of table main's own: without one netifd gives the first
+ * places of all (measured).
+ */
 const BEHIND_ALL = '32000';
 
 /** The kernel's range for both. */

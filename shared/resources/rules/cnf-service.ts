@@ -1,6 +1,7 @@
 /**
- * CNFService: a host name that clients reach at a port of the CNF. Becomes a CNFNAT for each address family that the name has. The
- * ports mean what ICN's README says; its controller takes them the other way round.
+ * CNFService: a host name that clients reach at a port of the CNF. Becomes a CNFNAT for each
+ * address family that the name has. The ports mean what ICN's README says; its controller takes
+ * them the other way round.
  */
 import * as z from 'zod';
 import { onePort, plainNetworks } from '../fields.ts';

@@ -1,4 +1,4 @@
-/** What FirewallSNAT and FirewallDNAT share: both are `redirect` sections, whose options mean different things to each. */
+/** What FirewallSNAT and FirewallDNAT share: both are `redirect`s, whose options differ. */
 import type { UciSection, UciValue } from '../../uci/model.ts';
 import { ignored, macs, markMatch, negatableNetwork, negatablePort, protocols } from '../fields.ts';
 import { family, zoneName } from './firewall.ts';

@@ -41,7 +41,10 @@ const NEEDS_ADDRESSES =
 const namesSources = (src_ip: string | undefined): boolean =>
   src_ip !== undefined && !src_ip.includes('!');
 
-/** Neither fw4 nor fw3 has a match for it behind routing (measured); with addresses the rule is as narrow as its author could make it. */
+/**
+ * Neither fw4 nor fw3 has a match for it behind routing (measured); with addresses the rule is as
+ * narrow as its author could make it.
+ */
 const sourceZone = ({ src, src_ip }: z.infer<typeof spec>): readonly Lack[] =>
   src === undefined || namesSources(src_ip) ? [] : [leftOut('src', NEEDS_ADDRESSES)];
 

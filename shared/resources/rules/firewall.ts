@@ -24,7 +24,7 @@ export const zoneName = (
 ): string | undefined =>
   zoneReference === undefined || zoneReference === '*' ? zoneReference : uciNameOf(zoneReference);
 
-/** Of a spec that names zones in `src` and `dest`. */
+/** The zones that a spec names in `src` and `dest`. */
 export const zoneReferences = ({ src, dest }: Between): Reference[] => [
   ...referenceTo('FirewallZone', 'spec.src', src),
   ...referenceTo('FirewallZone', 'spec.dest', dest),
@@ -36,8 +36,8 @@ export const family = () =>
   oneOf(['ipv4', 'ipv6', 'any']).describe('Address family. Default: that of the addresses.');
 
 /**
- * Firewalls leave a port out where the protocol has none, and the rule then matches more than it says.
- * `withoutProto`: whether tcp and udp are meant where `proto` is absent, or all protocols.
+ * Firewalls leave a port out where the protocol has none, and the rule then matches more than it
+ * says. `withoutProto`: whether tcp and udp are meant where `proto` is absent, or all protocols.
  */
 export const portsNeedProtocol = (
   fields: readonly string[],

@@ -1,4 +1,4 @@
-/** ICMP types that OpenWRT's firewall knows (firewall4's tables hold all of ICN's); it skips a rule with another one. */
+/** ICMP types that OpenWRT's firewall knows (with all of ICN's); it skips a rule with another. */
 import { icmpTypes } from '../../trace/protocols.ts';
 import { digits, NO_ZEROS } from '../fields.ts';
 import { text } from '../schema.ts';

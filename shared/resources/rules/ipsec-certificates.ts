@@ -1,4 +1,7 @@
-/** Certificates and keys of IPsec remotes: files in the folders of the IPsec service, and the options that refer to them. */
+/**
+ * Certificates and keys of IPsec remotes: files in the folders of the IPsec service, and the
+ * options that refer to them.
+ */
 import type { UciSection } from '../../uci/model.ts';
 import { baseName, fileSection, ownFileName } from '../device-files.ts';
 import type { IpsecDialect } from '../capabilities.ts';
@@ -71,7 +74,7 @@ const keyOf = (spec: Certificates, { secretOf }: RenderContext): string | undefi
   return value.length > MAX_KEY_LENGTH ? undefined : privateKeyIn(value);
 };
 
-/** In the order in which they are given; the first certificate is the remote's own, the others lead to its CA. */
+/** In the given order; the first certificate is the remote's own, the others lead to its CA. */
 const filesByRole = (
   spec: Certificates,
   context: RenderContext,
@@ -109,8 +112,9 @@ export const classicCertificates = (spec: Certificates, context: RenderContext) 
 };
 
 /**
- * The script takes one name of each sort, and strongSwan loads whatever lies in the folders: `local_chain` is only for whoever
- * reads the section. `remote_ca_certs` (23.05 and later) has the other side trusted by these CAs alone, not by another rule's.
+ * The script takes one name of each sort, and strongSwan loads what lies in the folders:
+ * `local_chain` is only for people who read the section. `remote_ca_certs` (23.05 and later) has
+ * the other side trusted by these CAs alone, not by another rule's.
  */
 export const swanctlCertificates = (spec: Certificates, context: RenderContext) => {
   const { certificate, key, ca } = filesByRole(spec, context);

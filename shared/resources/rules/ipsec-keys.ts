@@ -82,9 +82,7 @@ type Spec = Identities & {
   pre_shared_key?: string | undefined;
 };
 
-/**
- * Keys of Secrets may be the same, whatever these are called. The key itself stays in no memory.
- */
+/** Keys of Secrets may be the same, whatever their names. The key itself stays in no memory. */
 export const keySharings = (spec: Spec): readonly Sharing[] => {
   const { authentication_method, pre_shared_key: key } = spec;
   if (authentication_method !== 'psk' || key === undefined) return [];

@@ -1,4 +1,4 @@
-/** IpsecProposal: a set of algorithms for IPsec. Its name is the name in OpenWRT, so a ledger tells whose it is. */
+/** IpsecProposal: a set of algorithms for IPsec. Its name is OpenWRT's, so a ledger tells whose. */
 import * as z from 'zod';
 import { icnResource, inNameSpace } from '../icn.ts';
 import { defineKind } from '../kind.ts';

@@ -1,4 +1,7 @@
-/** The fields of IpsecHost and IpsecSite. Init scripts paste them into strongSwan's files, so what has a meaning there is refused. */
+/**
+ * The fields of IpsecHost and IpsecSite. Init scripts paste them into strongSwan's files, so what
+ * has a meaning there is refused.
+ */
 import * as z from 'zod';
 import { MAX_ITEMS, count, flag, mark, plainNetworks, reference } from '../fields.ts';
 import { CERTIFICATE_MUST, PRIVATE_KEY_MUST } from './ipsec-certificates.ts';
@@ -11,8 +14,9 @@ const MAX_CONNECTIONS = 16;
 export const VTI_BASED = 'VTI-based';
 
 /**
- * ICN's script begins a line of ipsec.secrets with the identities, unquoted: `include` as the first word would have strongSwan read any file there, and a colon
- * between blanks ends the identities, so that what follows would be a secret of its own.
+ * ICN's script begins a line of ipsec.secrets with the identities, unquoted: `include` as the first
+ * word would have strongSwan read any file there, and a colon between blanks ends the identities,
+ * so that what follows would be a secret of its own.
  */
 const plainBut = (others: string): string => `[^\\x00-\\x20\\x7f"'\\\\#{}${others}]`;
 const PLAIN = plainBut('');

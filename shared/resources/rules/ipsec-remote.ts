@@ -1,4 +1,4 @@
-/** What IpsecHost and IpsecSite share: both are a `remote` section with sections for its connections. */
+/** What IpsecHost and IpsecSite share: a `remote` section with sections for its connections. */
 import { alike, given, is, not, present, specRule, unique, when } from '../conditions.ts';
 import type { UciSection } from '../../uci/model.ts';
 import { uciName } from '../../uci/names.ts';
@@ -102,9 +102,7 @@ const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
   return lacks;
 };
 
-/**
- * What OpenWRT's swanctl script does not read: the tunnel would be another one than the rule says.
- */
+/** What OpenWRT's swanctl script does not read: the tunnel would be other than the rule says. */
 const leftOutOfSwanctl = (
   { connections }: Remote,
   { capabilities }: Pick<RenderContext, 'capabilities'>,
@@ -278,7 +276,7 @@ const swanctlConnection = (
 const joined = (networks: string | undefined): string | undefined =>
   networks && parts(networks).join(',');
 
-/** With any `type` the API sets options that are one for all remotes; one that is not VTI-based means what none means. */
+/** With any `type` the API sets options for all remotes; not VTI-based means what none means. */
 const remoteResource = icnResource<Remote>({
   collection: 'ipsec/remotes',
   limits: {},

@@ -1,4 +1,4 @@
-/** IpsecSite: an IPsec remote that connects networks behind this CNF with networks behind the other side. */
+/** IpsecSite: an IPsec remote that connects networks behind this CNF with the other side's. */
 import * as z from 'zod';
 import { plainNetworks } from '../fields.ts';
 import { connectionFields, remoteFields } from './ipsec-remote-fields.ts';

@@ -1,6 +1,7 @@
 /**
- * What OpenWRT's firewall leaves out of a rule without refusing the rule, which would then apply to other packets than it says. Such a
- * rule is not written. Each of these was seen in the kernel (docs/firewall4.md).
+ * What OpenWRT's firewall leaves out of a rule without refusing the rule, which would then apply to
+ * other packets than it says. Such a rule is not written. Each of these was seen in the kernel
+ * (docs/firewall4.md).
  */
 import { parts } from '../fields.ts';
 import type { Lack, RenderContext } from '../kind.ts';
@@ -33,7 +34,10 @@ type WithPorts = {
   src_dport?: string | undefined;
 };
 
-/** One of each side: nft makes one comparison of both, which only a packet with both ports fails (seen with 1.0.6, and in its sources since). */
+/**
+ * One of each side: nft makes one comparison of both, which only a packet with both ports fails
+ * (seen with 1.0.6, and in its sources since).
+ */
 const excludedPorts = (
   { src_port, dest_port, src_dport }: WithPorts,
   { capabilities }: Firewall,
@@ -92,8 +96,9 @@ const icmpTypes = (rule: Icmp, { capabilities }: Firewall): readonly Lack[] => {
 };
 
 /**
- * Problems of the ICMP options: values that the firewall would read in another way. A number without a family is one of ICMP, where it
- * has another meaning in ICMPv6; and what fw4 makes of `any` is type 255, which no packet has, instead of all types of ICMP.
+ * Problems of the ICMP options: values that the firewall would read in another way. A number
+ * without a family is one of ICMP, where it has another meaning in ICMPv6; and what fw4 makes of
+ * `any` is type 255, which no packet has, instead of all types of ICMP.
  */
 export const icmpOptions = (
   rule: Icmp,
@@ -130,7 +135,7 @@ const isNumber = (type: string): boolean => /^\d/.test(type);
 const ICMP_V6: ReadonlySet<string> = new Set(['ipv6-icmp', 'icmpv6', '58']);
 const ICMP: ReadonlySet<string> = new Set(['icmp', '1', ...ICMP_V6]);
 
-/** For which fw4 makes rules of the kernel: where none is given, those of the addresses and types. */
+/** The families that fw4 makes rules for: where none is given, those of addresses and types. */
 const familiesOf = ({ family, icmp_type = [], src_ip, dest_ip }: Icmp): readonly (4 | 6)[] => {
   if (family === 'ipv4') return [4];
   if (family === 'ipv6') return [6];

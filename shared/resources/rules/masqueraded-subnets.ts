@@ -1,7 +1,9 @@
 /**
- * A zone that masquerades and has subnets of IPv6: what firewall4 writes against packets that leave untranslated then asks for both versions of IP at once,
- * which nft refuses, and with it all rules of the firewall (seen with firewall4's own templates, docs/firewall4.md). It writes that where something
- * accepts packets to the zone, unless option drop_invalid of section `defaults` is set, which is not the rule's. firewall3 takes it.
+ * A zone that masquerades and has subnets of IPv6: what firewall4 writes against packets that leave
+ * untranslated then asks for both versions of IP at once, which nft refuses, and with it all rules
+ * of the firewall (seen with firewall4's own templates, docs/firewall4.md). It writes that where
+ * something accepts packets to the zone, unless option drop_invalid of section `defaults` is set,
+ * which is not the rule's. firewall3 takes it.
  */
 import type { Lack, RenderContext } from '../kind.ts';
 

@@ -1,4 +1,4 @@
-/** Mwan3Policy: how traffic is spread over networks. Its name is the name in mwan3, so a ledger tells whose it is. */
+/** Mwan3Policy: how traffic is spread over networks. Its name is mwan3's: a ledger tells whose. */
 import * as z from 'zod';
 import { nameIsNot, specRule, unique } from '../conditions.ts';
 import type { UciSection } from '../../uci/model.ts';

@@ -1,4 +1,4 @@
-/** Mwan3Rule: which traffic uses which policy. Its name is the name in mwan3, so a ledger tells whose it is. */
+/** Mwan3Rule: which traffic uses which policy. Its name is mwan3's, so a ledger tells whose. */
 import * as z from 'zod';
 import { absent, all, any, is, specRule } from '../conditions.ts';
 import { count, flag, multiports, network, parts, reference } from '../fields.ts';
@@ -24,7 +24,7 @@ const spec = z.strictObject({
   timeout: count(1, 1_000_000).describe('Duration of sticky, in seconds. Default: 600.'),
 });
 
-/** mwan3 takes ports as iptables' multiport does: `80,443,8000:8100`, and refuses all rules for a range of one port. */
+/** mwan3 takes ports as multiport does: `80,443,8000:8100`; a range of one port fails all rules. */
 const multiport = (ports: string | undefined): string | undefined =>
   ports &&
   parts(ports)

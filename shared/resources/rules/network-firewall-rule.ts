@@ -1,6 +1,7 @@
 /**
- * NetworkFirewallRule: a firewall rule between devices instead of zones. OpenWRT's firewall matches one device in a rule by
- * itself; where two or another chain are needed, a zone that is nothing but the device stands in.
+ * NetworkFirewallRule: a firewall rule between devices instead of zones. OpenWRT's firewall matches
+ * one device in a rule by itself; where two or another chain are needed, a zone that is nothing but
+ * the device stands in.
  */
 import * as z from 'zod';
 import { absent, is, specRule, when } from '../conditions.ts';
@@ -129,7 +130,8 @@ export const networkFirewallRule = defineKind({
       icmp_type !== undefined && proto !== 'icmp'
         ? [unsupported('spec.icmp_type', 'leaves it out where proto is not icmp')]
         : [],
-    // Devices by name: what the API makes of #default is wrong while there is no default route, and once it has moved.
+    // Devices by name: what the API makes of #default is wrong while there is no default route, and
+    // once it has moved.
     object: (
       { name: _name, src, dest, proto, icmp_type, family: _family, ...options },
       { deviceOf },

@@ -1,6 +1,7 @@
 /**
- * A new port without a port that packets have: firewall4 writes a translation without its protocol then, which nft refuses, and with it all
- * rules of the firewall (seen with firewall4's own templates, docs/firewall4.md). firewall3 takes it.
+ * A new port without a port that packets have: firewall4 writes a translation without its protocol
+ * then, which nft refuses, and with it all rules of the firewall (seen with firewall4's own
+ * templates, docs/firewall4.md). firewall3 takes it.
  */
 import type { Lack, RenderContext } from '../kind.ts';
 
@@ -11,7 +12,7 @@ export type Redirected = {
 };
 type PortField = 'src_dport' | 'dest_port';
 
-/** The field of the new port, and the one of the port that it replaces or that is looked at beside it. */
+/** The field of the new port, and that of the port that it replaces or that is beside it. */
 const FIELDS: Readonly<Record<'DNAT' | 'SNAT', readonly [PortField, PortField]>> = {
   DNAT: ['dest_port', 'src_dport'],
   SNAT: ['src_dport', 'dest_port'],

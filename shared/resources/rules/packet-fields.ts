@@ -1,4 +1,4 @@
-/** What FirewallRule and NetworkFirewallRule ask of packets: all but where these come from and go to. */
+/** What FirewallRule and NetworkFirewallRule ask of packets: all but the two ends. */
 import { any, given, is, specRule, when } from '../conditions.ts';
 import {
   MAX_ITEMS,

@@ -1,6 +1,7 @@
 /**
- * SdewanApplication: what chosen pods send goes by the CNF's own routing table, by one `rule` section for each of their
- * addresses. The coordinator follows the pods and writes their addresses to an annotation, so that agents need not watch pods.
+ * SdewanApplication: what chosen pods send goes by the CNF's own routing table, by one `rule`
+ * section for each of their addresses. The coordinator follows the pods and writes their addresses
+ * to an annotation, so that agents need not watch pods.
  */
 import { any, filled, given, specRule } from '../conditions.ts';
 import { isIP, isIPv6 } from 'node:net';
@@ -16,7 +17,7 @@ import { CNF_TABLE } from '../network.ts';
 import { ruleResource, section } from '../render.ts';
 import { optionalText, optionalTextOrNumber } from '../schema.ts';
 
-/** Each is a section of OpenWRT and a rule of the kernel, which looks at them one by one for every packet. */
+/** Each is a section of OpenWRT and a rule of the kernel, which goes over them for every packet. */
 export const MAX_POD_ADDRESSES = 1_024;
 
 const unusedPort = () =>
@@ -43,8 +44,8 @@ const spec = z.strictObject({
 });
 
 /**
- * In front of all others, as the kernel puts ICN's, but not in the places from 1000 to 3999, which mwan3 clears at each reload. Without
- * one netifd counts from 1 through all rules, into those.
+ * In front of all others, as the kernel puts ICN's, but not in the places from 1000 to 3999, which
+ * mwan3 clears at each reload. Without one netifd counts from 1 through all rules, into those.
  */
 const PRIORITY = '900';
 

@@ -1,4 +1,4 @@
-/** What the samples cannot show: places among the pods of a CNF, and what several VirtualAddresses have in common. */
+/** What the samples cannot show: places among a CNF's pods, and what VirtualAddresses share. */
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../compile/compile.ts';
 import { inputOf, namedSection, ruleOf } from '../../compile/testing.ts';

@@ -1,6 +1,7 @@
 /**
- * VirtualAddress: addresses that the nearest pod of a CNF holds, by VRRP of keepalived. All pods are backups; who is nearer has the higher priority.
- * Options as OpenWRT's init script of keepalived reads them (2.3.3): addresses and peers are sections of their own, which an instance names.
+ * VirtualAddress: addresses that the nearest pod of a CNF holds, by VRRP of keepalived. All pods
+ * are backups; a nearer pod has the higher priority. Options as OpenWRT's init script of keepalived
+ * reads them (2.3.3): addresses and peers are sections of their own, which an instance names.
  */
 import { isIP, isIPv6 } from 'node:net';
 import * as z from 'zod';
@@ -15,7 +16,7 @@ import type { UciSection } from '../../uci/model.ts';
 
 /** Kept by one VRRP packet. */
 const MAX_ADDRESSES = 16;
-/** Of the pod that has the traffic. 255 is that of who owns the address. */
+/** The priority of the pod that has the traffic. 255 is that of the address' owner. */
 const TOP_PRIORITY = 200;
 const PRIORITY_STEP = 20;
 const DEFAULT_ROUTER = '51';
@@ -168,8 +169,9 @@ const deviceIn = (
 ): string => (network === undefined ? deviceOf(device ?? '') : interfaceOf(network));
 
 /**
- * VRRP speaks of the addresses of one family to peers of that. keepalived takes the source from the device: with IPv6 the link-local address, of
- * which the other's socket, bound to the address that it is a peer by, hears nothing (measured, 2.2.7). So it is told, or speaks by multicast.
+ * VRRP speaks of the addresses of one family to peers of that. keepalived takes the source from the
+ * device: with IPv6 the link-local address, of which the other's socket, bound to the address that
+ * it is a peer by, hears nothing (measured, 2.2.7). So it is told, or speaks by multicast.
  */
 const unicast = (
   rule: Spec,
@@ -185,7 +187,7 @@ const unicast = (
   return unicast_src_ip === undefined ? { unicast_peer: [] } : { unicast_src_ip, unicast_peer };
 };
 
-/** Its name is the address, which init scripts before it had sections for peers take from the list itself. */
+/** Its name is the address, which init scripts without sections for peers take from the list. */
 const peer = (address: string): UciSection =>
   section('peer', `sdewan_peer_${uciName(address.replaceAll(':', '_'))}`, {
     name: address,

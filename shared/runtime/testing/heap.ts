@@ -7,7 +7,10 @@ setFlagsFromString('--expose-gc');
 export const collectGarbage = runInNewContext('gc') as () => void;
 
 const COPIES = 40;
-/** So long that so many of them are more than what other tests of the process leave and free meanwhile, which came to 5.2 MB. Longer ones are not in the heap. */
+/**
+ * So long that so many of them are more than what other tests of the process leave and free
+ * meanwhile, which came to 5.2 MB. Longer ones are not in the heap.
+ */
 export const LONG = 1_000_000;
 
 /** Bytes of heap after a collection. */
@@ -16,7 +19,7 @@ export const usedHeap = (): number => {
   return process.memoryUsage().heapUsed;
 };
 
-/** Bytes that stay in memory, on average, of what `make` makes of a text of `LONG` characters that nothing else has. */
+/** Bytes that stay in memory, on average, of what `make` makes of a text of `LONG` characters. */
 export const heldBytes = (make: (long: string) => unknown, copies = COPIES): number => {
   // As what comes from an API server: a text of its own, in one piece.
   const fresh = (at: number): string =>

@@ -1,4 +1,7 @@
-/** A clock for tests: it stands still until the test moves it, and the test can wait until the code under test waits for it. */
+/**
+ * A clock for tests: it stands still until the test moves it, and the test can wait until the code
+ * under test waits for it.
+ */
 import type { Clock } from '../clock.ts';
 
 export type ManualClock = Clock & {
@@ -6,7 +9,10 @@ export type ManualClock = Clock & {
   advance: (ms: number) => void;
   /** Resolves as soon as something waits for time to pass. */
   awaited: () => Promise<void>;
-  /** Waits until something waits, moves to the time at which the first of it is due, and returns by how many milliseconds. */
+  /**
+   * Waits until something waits, moves to the time at which the first of it is due, and returns by
+   * how many milliseconds.
+   */
   step: () => Promise<number>;
 };
 

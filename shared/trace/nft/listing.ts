@@ -1,6 +1,6 @@
 /**
- * The rules of firewall4 in the kernel, as `nft list table inet fw4` prints them, as chains that a trace walks. What firewall4 does not write makes
- * its rule undecided, never a guess. Pure.
+ * The rules of firewall4 in the kernel, as `nft list table inet fw4` prints them, as chains that a
+ * trace walks. What firewall4 does not write makes its rule undecided, never a guess. Pure.
  */
 import { HOOKS, policyRule } from '../firewall.ts';
 import { DROP_INVALID } from '../inner.ts';
@@ -86,7 +86,7 @@ const STATES =
   /^ct state (?:vmap \{([^}]*)\}|((?:established|related),(?:established|related)) accept)/;
 const DROPS_INVALID = /\binvalid : drop\b/;
 
-/** Of what becomes of packets by the state of their connection, only this concerns the first one. */
+/** Among rules on the state of a connection, only this one concerns its first packet. */
 const statesIn = (line: string): ChainRule[] | undefined => {
   const found = STATES.exec(line);
   if (!found) return undefined;

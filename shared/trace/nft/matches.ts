@@ -1,4 +1,7 @@
-/** What a rule of the kernel asks of a packet, as firewall4 writes it. `option`: what the configuration would call it. Pure. */
+/**
+ * What a rule of the kernel asks of a packet, as firewall4 writes it. `option`: what the
+ * configuration would call it. Pure.
+ */
 import { familyOf, numberOf } from '../../util/addresses.ts';
 import { prefixRange, sizeOf } from '../prefixes.ts';
 import type { Condition, Family, PortRange, Range } from '../types.ts';

@@ -1,4 +1,7 @@
-/** Which section a rule of the kernel comes from: by its chain, what it is called there, and its place among those of that name. Pure. */
+/**
+ * Which section a rule of the kernel comes from: by its chain, what it is called there, and its
+ * place among those of that name. Pure.
+ */
 import type { UciSection } from '../../uci/model.ts';
 import { leakageOf, LOOPBACK, SYN_FLOOD, translatedIn } from '../inner.ts';
 import type { Action, ChainRule, Firewall, Origin } from '../types.ts';
@@ -7,7 +10,7 @@ import type { Action, ChainRule, Firewall, Origin } from '../types.ts';
 export type Met = { chain: string; at: number; comment: string; action: Action };
 export type OriginOf = (met: Met) => Origin;
 
-/** For one listing, whose rules are asked about in its order. `firewall`: what firewall4 makes of the sections. */
+/** For one listing, whose rules are asked about in order. `firewall`: what the sections become. */
 export const originsBy = (firewall: Firewall, sections: readonly UciSection[]): OriginOf => {
   const called = callingOf(sections);
   const left = new Map(

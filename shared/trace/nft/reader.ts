@@ -41,7 +41,7 @@ export class Reader {
     return texts.find((text) => this.takes(text));
   }
 
-  /** What is compared with: one, or those of a set. @throws NotUnderstood for a set that stands elsewhere */
+  /** What is compared with: one, or those of a set. @throws NotUnderstood for a set elsewhere */
   operand(): { items: readonly Item[]; negated: boolean } {
     const negated = this.takes('!=');
     if (!negated) this.takes('==');

@@ -1,0 +1,1 @@
+export declare const vagueWordsIn: (text: string) => readonly string[];
