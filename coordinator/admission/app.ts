@@ -1,7 +1,8 @@
 /**
- * The webhooks over HTTP, for the API server, which knows the end of their paths. Nobody else gets more than a 404, and nothing of what they
- * send is read, kept or logged. Whatever the API server sends gets an answer: one that is no AdmissionReview a 400, a failure of ours a
- * 500, which the API server then treats by the webhook's failurePolicy.
+ * The webhooks over HTTP, for the API server, which knows the end of their paths. Other callers get
+ * no more than a 404, and nothing of what they send is read, kept or logged. The API server always
+ * gets an answer: what is no AdmissionReview a 400, a failure of ours a 500, which the API server
+ * then treats by the webhook's failurePolicy.
  */
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import * as z from 'zod';
@@ -29,7 +30,7 @@ export type AdmissionAppDeps = {
   /** By path below `/admission/`, without the token behind it. */
   webhooks: Readonly<Record<string, Webhook>>;
   isGoodToken: (token: string) => boolean;
-  /** `result`: allowed, warned, denied, malformed or failed. `seconds`: from the review to its answer. */
+  /** `result`: allowed, warned, denied, malformed or failed. `seconds`: from review to answer. */
   onResult: (webhook: string, result: string, seconds: number) => void;
   clock: Pick<Clock, 'monotonic'>;
   log: Logger;
@@ -37,9 +38,12 @@ export type AdmissionAppDeps = {
 
 /** The old and the new object, of up to 1.5 MiB each (etcd's limit), with room for the envelope. */
 export const MAX_REVIEW_BYTES = 4 * 1_048_576;
-/** Of large bodies in memory; parsed they take about ten times as much. */
+/** The room for large bodies in memory; parsed they take about ten times as much. */
 const MAX_BYTES_AT_ONCE = 8 * 1_048_576;
-/** A pod has 20 KiB at most as a rule, and most rules have less: none of them waits for another tenant's of half a megabyte. */
+/**
+ * A pod has 20 KiB at most as a rule, and most rules have less: none of them waits for another
+ * tenant's of half a megabyte.
+ */
 const MAX_SMALL_BYTES = 65_536;
 const MAX_SMALL_BYTES_AT_ONCE = 1_048_576;
 /** Some of them ask the API server. */

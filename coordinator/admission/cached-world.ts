@@ -1,6 +1,6 @@
 /**
- * Facts from watches, so that a burst of rules costs the API server nothing. Owns the watches of RBAC objects; rules, workloads and
- * pods are watched for other reasons, too, and passed in.
+ * Facts from watches, so that a burst of rules costs the API server nothing. Owns the watches of
+ * RBAC objects; rules, workloads and pods are watched for other reasons, too, and passed in.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
@@ -19,7 +19,7 @@ export type CachedWorldDeps = {
   rules: (ties: readonly string[], most?: number) => readonly RuleObject[];
   /** The `nfn-network` annotations of a purpose's workloads and pods. */
   networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
-  /** Of a namespace's workloads and pods. */
+  /** Those of a namespace's workloads and pods. */
   purposes: (namespace: string) => readonly (string | undefined)[];
   /** A RoleBinding came, went or changed. */
   onBinding: (binding: { namespace: string; name: string }) => void;

@@ -2,8 +2,9 @@
 import { parseNetworks } from '#shared/compile/networks.ts';
 
 /**
- * Every network that any of these annotations names: during a roll-out old and new pods can differ. Undefined when there is none,
- * or none that can be read: then there is nothing to compare a spec with.
+ * Every network that any of these annotations names: during a roll-out old and new pods can differ.
+ * Undefined when there is none, or none that can be read: then there is nothing to compare a spec
+ * with.
  */
 export const networkNames = (
   annotations: readonly (string | undefined)[],

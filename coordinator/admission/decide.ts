@@ -1,4 +1,4 @@
-/** From the checks' refusals to one verdict: what is denied, and what gives only a warning. Pure. */
+/** From the checks' refusals to one verdict: what is denied, and what only warns. Pure. */
 import type { CheckContext, Facts, RuleChange } from './checks/check.ts';
 import type { ListedCheck } from './checks/list.ts';
 import { admissionRefusals, type AdmissionRefusal } from './refusals.ts';

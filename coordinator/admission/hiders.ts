@@ -1,6 +1,8 @@
 /**
- * Which rules of ours decide before another one for all that it matches. Pure. It is certain where it names any: of two rules of one zone it does not matter what
- * the zone is, so none is looked up, and each zone that is named is taken for a device of its own; nor which policy of mwan3 a rule leads to.
+ * Which rules of ours decide before another one for all that it matches. Pure. It is certain where
+ * it names any: of two rules of one zone it does not matter what the zone is, so none is looked up,
+ * and each zone that is named is taken for a device of its own; nor which policy of mwan3 a rule
+ * leads to.
  */
 import * as z from 'zod';
 import { byPlace } from '#shared/compile/compile.ts';
@@ -19,13 +21,19 @@ import { uplinksOf } from '#shared/trace/uplinks.ts';
 import { uciName } from '#shared/uci/names.ts';
 import { filterOf, isFiltering, isKept } from '../sources/kept-rule.ts';
 
-/** Whoever applies a rule waits for it: with this many it takes about 5 ms (measured), and those are taken that match most. */
+/**
+ * The author of a rule waits for it: with this many it takes about 5 ms (measured), and those are
+ * taken that match most.
+ */
 const MAX_LOOKED_AT = 64;
 const MWAN3 = 'mwan3';
-/** Of a rule that the API server has not stored yet: it comes behind all that it has. */
+/** The time of a rule that the API server has not stored yet: it comes behind all stored ones. */
 const LAST = '9999-12-31T23:59:59Z';
 
-/** Empty where some packet may come to it, or where that takes too long to tell. `others`: of the same CNF; itself may be among them. */
+/**
+ * Empty where some packet may come to it, or where that takes too long to tell. `others`: of the
+ * same CNF; itself may be among them.
+ */
 export const hidersAmong = (rule: RuleObject, others: readonly RuleObject[]): RuleObject[] => {
   if (!isFiltering(rule.kind)) return [];
   const placed = placedAmong(rule);
@@ -34,7 +42,10 @@ export const hidersAmong = (rule: RuleObject, others: readonly RuleObject[]): Ru
   return looked.length === 0 ? [] : hidersIn(placed, looked);
 };
 
-/** To which of the others no packet comes any more once the rule is there, by itself. The nearest are looked at, as those of one file are. */
+/**
+ * To which of the others no packet comes any more once the rule is there, by itself. The nearest
+ * are looked at, as those of one file are.
+ */
 export const hiddenBehind = (rule: RuleObject, others: readonly RuleObject[]): RuleObject[] => {
   const placed = placedAmong(rule);
   const rest = others.filter((other) => !isSame(other, rule));
@@ -68,7 +79,10 @@ const isBefore = (other: RuleObject, rule: RuleObject): boolean => {
   return rule.kind === firewallForwarding.kind && other.kind === firewallRule.kind;
 };
 
-/** Where a translation is reflected depends on addresses that are not known here, but alike for new addresses in one zone. */
+/**
+ * Where a translation is reflected depends on addresses that are not known here, but alike for new
+ * addresses in one zone.
+ */
 const isReflectedAlike = (other: RuleObject, rule: RuleObject): boolean => {
   const [a, b] = [withSpec(other)[0]?.spec, rule.spec].map(
     (spec) => targetSchema.safeParse(spec).data,
@@ -111,7 +125,7 @@ const hidersIn = (rule: RuleObject, before: readonly RuleObject[]): RuleObject[]
   return [...new Set(hiders)];
 };
 
-/** Longer than names that policies and rules of mwan3 can have, which must not be those of interfaces. */
+/** Longer than names of policies and rules of mwan3, which must not be those of interfaces. */
 const INTERFACE = 'interface_of_all_policies';
 const UPLINK = 'uplink';
 

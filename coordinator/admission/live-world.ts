@@ -19,7 +19,7 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): LiveWorld => 
     scope: Scope,
   ): Promise<T[]> => (await client.list(resource, { ...scope, pageSize: PAGE_SIZE })).items;
 
-  /** Of each only what the change is about stays: a spec can have half a megabyte, and a tenant a thousand of them. */
+  /** Only what the change is about stays of each: a spec can have half a megabyte. */
   const tied = async (
     change: RuleChange,
     kinds: readonly ResourceType<object>[],

@@ -1,6 +1,6 @@
 /**
- * AdmissionReview (admission.k8s.io/v1) as the API server sends it and reads it back. Only what our checks look at is
- * parsed; everything else of the objects passes through untouched.
+ * AdmissionReview (admission.k8s.io/v1) as the API server sends it and reads it back. Only what our
+ * checks look at is parsed; everything else of the objects passes through untouched.
  */
 import * as z from 'zod';
 
@@ -52,7 +52,7 @@ const MAX_NAME_LENGTH = 253;
 const requestSchema = z.object({
   uid: z.string().min(1),
   resource: groupVersionResource,
-  /** Mutating webhooks are asked before the API server looks at it. One that is too long is refused in any case. */
+  /** Mutating webhooks are asked before the API server looks. One that is too long is refused. */
   name: z.string().max(MAX_NAME_LENGTH).default(''),
   namespace: z.string().regex(NAMESPACE),
   operation: z.enum(operations),
@@ -89,7 +89,7 @@ export type AdmissionAnswer = {
   response: Record<string, unknown> & { uid: string; allowed: boolean };
 };
 
-/** The API server cuts warnings at 4,096 bytes in all and drops any over 256 characters with a complaint. */
+/** The API server cuts warnings at 4,096 bytes in all and drops any over 256 characters. */
 const MAX_WARNING_LENGTH = 256;
 
 export const answerOf = (uid: string, verdict: ReviewVerdict): AdmissionAnswer => ({

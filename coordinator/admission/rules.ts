@@ -1,6 +1,7 @@
 /**
- * The webhooks for rule CRs: validation of what people write, and the finalizer on what they create. Objects that are being
- * deleted, and users who have to clean them up, are never blocked; the webhooks' matchConditions do the same.
+ * The webhooks for rule CRs: validation of what people write, and the finalizer on what they
+ * create. Objects that are being deleted, and users who have to clean them up, are never blocked;
+ * the webhooks' matchConditions do the same.
  */
 import { referencesOf } from '#shared/compile/check.ts';
 import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
@@ -33,7 +34,7 @@ export type RuleWebhookDeps = {
   referenceMode: ReferenceMode;
   /** Undefined until the caches are complete. */
   cached: () => World | undefined;
-  /** Asked before a denial alone: each author of a rule could have the API server list all rules for a warning. */
+  /** Asked before a denial alone: else each author could have all rules listed for a warning. */
   live: LiveWorld;
 };
 
@@ -88,8 +89,8 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
 };
 
 /**
- * For kinds that agents apply; nobody confirms the others. On an update it is added again: the API server asks about those that lose it by
- * somebody who may not release rules.
+ * For kinds that agents apply; no agent confirms the others. On an update it is added again: the
+ * API server asks about rules that lose it by a user without the right to release rules.
  */
 export const addAgentsFinalizer = (
   request: AdmissionRequest,
@@ -173,7 +174,7 @@ const ruleOf = (
   };
 };
 
-/** A rule of any kind may use one that is deleted; a write concerns only what the rule refers to and shares names with. */
+/** A rule of any kind may use one that is deleted; a write concerns what the rule refers to. */
 const kindsInQuestion = (
   { operation, kind, after }: RuleChange,
   kinds: readonly KindDefinition[],
@@ -190,7 +191,7 @@ const kindsInQuestion = (
   );
 };
 
-/** One CR can have a mode of its own, e.g. one that refers to a zone that an administrator made on OpenWRT. */
+/** One CR can have its own mode, e.g. one that refers to a zone of an administrator. */
 const modeOf = ({ before, after }: RuleChange, mode: ReferenceMode): ReferenceMode => {
   const own = (after ?? before)?.metadata.annotations?.[REFERENCES_ANNOTATION];
   return referenceModes.find((known) => known === own) ?? mode;

@@ -1,6 +1,7 @@
 /**
- * By which keys the rules are found that a check on one of them has to see: of thousands, the few that share its section on OpenWRT,
- * that it refers to, or that refer to it. Pure; whoever keeps the rules keeps them by `tiesOf`, and finds them by `tiesToLookUp`.
+ * By which keys the rules are found that a check on one of them has to see: of thousands, the few
+ * that share its section on OpenWRT, that it refers to, or that refer to it. Pure; what keeps the
+ * rules keeps them by `tiesOf`, and finds them by `tiesToLookUp`.
  */
 import * as z from 'zod';
 import { referencesOf } from '#shared/compile/check.ts';
@@ -22,7 +23,7 @@ export const sectionOf = ({ uci }: KindDefinition, name: string): string | undef
 type Cnf = Pick<RuleChange, 'namespace' | 'purpose'>;
 type Target = { kind: string; name: string };
 
-/** The keys of a rule, as many as stay in memory; a rule without a purpose is tied to none. `filter`: `filterOf` it. */
+/** The keys of a rule that stay in memory; none without a purpose. `filter`: its `filterOf`. */
 export const tiesOf = (rule: RuleObject, filter: unknown): string[] =>
   tiesUpTo(MAX_USES, rule, filter);
 
@@ -81,7 +82,7 @@ export const filtersToLookUp = ({ after, ...cnf }: RuleChange): string[] =>
 const filterSpec = z.looseObject({ src: z.string().default(''), dest: z.string().default('') });
 type Sides = { src: string; dest: string };
 
-/** By the zones of what a rule filters, and whether it is for what the CNF itself sends or receives. */
+/** By the zones of what a rule filters, and whether it is for the CNF's own packets. */
 const filterTies = (
   { namespace, purpose }: Cnf,
   filter: unknown,
@@ -94,7 +95,7 @@ const filterTies = (
 
 const ANY = '*';
 const sideOf = (zone: string): string => (zone === ANY ? ANY : uciName(zone));
-/** Of all rules that may decide for packets between the same zones. */
+/** The sides of all rules that may decide for packets between the same zones. */
 const sidesAround = ({ src, dest }: Sides): (readonly [string, string])[] =>
   around(src).flatMap((from) => around(dest).map((to) => [from, to] as const));
 const around = (side: string): string[] => (side === '' || side === ANY ? [side] : [side, ANY]);
@@ -113,7 +114,10 @@ const saidBy: typeof saidInSpec = (rule, read) => {
   return (kind?.claims ?? kind?.shares) === undefined ? [] : saidInSpec(rule, read);
 };
 
-/** The first of the claims that one of the rules has, too. `tieOf`: the key by which it is known of what stays in memory of a rule. */
+/**
+ * The first of the claims that one of the rules has, too. `tieOf`: the key by which it is known of
+ * what stays in memory of a rule.
+ */
 export const heldBy = (
   rules: readonly RuleObject[],
   claims: readonly Claim[],
@@ -156,7 +160,7 @@ export const onLinkOf = ({ namespace }: Pick<Cnf, 'namespace'>, key: string): st
 
 const zoneSpec = z.looseObject({ network: z.array(z.string()) });
 
-/** Of a FirewallZone; none of what has not its form. */
+/** Networks of a FirewallZone; none when it has not its form. */
 export const networksOfZone = (rule: RuleObject): readonly string[] => {
   if (rule.kind !== firewallZone.kind) return [];
   const { data } = zoneSpec.safeParse(rule.spec);
@@ -173,7 +177,7 @@ const named = ({ namespace, purpose }: Cnf, { kind, name }: Target): string =>
 const using = ({ namespace, purpose }: Cnf, { kind, name }: Target): string =>
   `${namespace}/${purpose}/uses/${keyOf(kind, name)}`;
 
-/** Of rules that refer to so many others that they are looked at whenever one of those may go. */
+/** The key of rules that refer to so many others that they are looked at for each of them. */
 const usingMany = ({ namespace, purpose }: Cnf): string => `${namespace}/${purpose}/uses-many`;
 
 const inSection = ({ namespace, purpose }: Cnf, kind: KindDefinition, name: string): string[] => {

@@ -1,6 +1,6 @@
 /**
- * Where checks get their facts from: caches for the answer, the API server itself before a denial, since caches lag behind
- * what the same person wrote a moment ago (measured: 40 % of the time).
+ * Where checks get their facts from: caches for the answer, the API server itself before a denial,
+ * since caches lag behind what the same person wrote a moment ago (measured: 40 % of the time).
  */
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';

@@ -1,9 +1,9 @@
-/** What a command of the CLI is, gets and gives; it touches the process by nothing else, so that tests can call it. */
+/** What a command of the CLI is, gets and gives; it touches the process by nothing else. */
 import type { Argument, Option } from 'commander';
 import type { ZodType } from 'zod';
 import { UsageError } from '../views/usage-error.ts';
 
-/** `no`: out of sync, different, refused. `unknown`: it cannot be told, without a cluster or a right. */
+/** `no`: out of sync, different, refused. `unknown`: not to be told, e.g. without a cluster. */
 export const EXIT = { done: 0, no: 1, usage: 2, unknown: 3 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 

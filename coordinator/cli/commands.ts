@@ -1,6 +1,6 @@
 /**
- * All commands, in the order in which `--help` lists them, with all that help needs. What a command does is in a folder of its name, which its run
- * loads.
+ * All commands, in the order in which `--help` lists them, with all that help needs. What a command
+ * does is in a folder of its name, which its run loads.
  */
 import { Argument, Option } from 'commander';
 import { own } from '#shared/util/own.ts';
@@ -17,7 +17,7 @@ import {
 } from './options.ts';
 import { ACTIONS } from './rollout/actions.ts';
 
-/** Of those that write rules. */
+/** Options of commands that write rules. */
 const writing: readonly Option[] = [
   filenameOption(),
   new Option('--timeout <seconds>', 'how long to wait in all').default('60'),
@@ -25,7 +25,7 @@ const writing: readonly Option[] = [
   ...connectionOptions(),
 ];
 
-/** Of a packet through the firewall of a CNF. */
+/** Options of a packet through the firewall of a CNF. */
 const FIREWALL_ONLY = ['src', 'dst', 'in', 'out', 'live', 'filename', 'firewall', 'networks'];
 
 export const commands: readonly CommandFile[] = [

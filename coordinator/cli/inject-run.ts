@@ -1,4 +1,7 @@
-/** What `sdewan inject` and `sdewan uninject` do with their files. The agent's defaults are those of the coordinator, from the same variables. */
+/**
+ * What `sdewan inject` and `sdewan uninject` do with their files. The agent's defaults are those of
+ * the coordinator, from the same variables.
+ */
 import * as z from 'zod';
 import { kinds } from '#shared/resources/registry.ts';
 import { EnvError, readEnv } from '#shared/runtime/env.ts';

@@ -216,7 +216,7 @@ describe('sdewan inject --without-webhook', () => {
     async (_, text) => {
       const once = await inject({ '-': text }, '-n', 'edge');
       expect((await inject({ '-': once.out }, '-n', 'edge')).out).toBe(once.out);
-      // The annotation stays, whoever forgets the flag.
+      // The annotation stays when the flag is forgotten.
       expect((await run('inject', { '-': once.out }, '-n', 'edge')).out).toBe(once.out);
       const back = await run('uninject', { '-': once.out });
       expect(back.out).toBe(text);

@@ -1,6 +1,7 @@
 /**
- * `sdewan inject` and `sdewan uninject`: the webhook's injection for manifests in files. Says what it did with each workload; a file
- * in which anything is refused comes back as problems only, so that no half of it can be applied.
+ * `sdewan inject` and `sdewan uninject`: the webhook's injection for manifests in files. Says what
+ * it did with each workload; a file in which anything is refused comes back as problems only, so
+ * that no half of it can be applied.
  */
 import * as z from 'zod';
 import { isOptedOut } from '#shared/inject/annotations.ts';
@@ -22,9 +23,12 @@ export type InjectSettings = {
   defaults: InjectOptions;
   /** Kinds that service account `default` may not read; empty where its namespace opted in. */
   keyKinds: readonly string[];
-  /** The pods are to start without the coordinator, and the manifest brings what they need for it. Absent: as their annotation says. */
+  /**
+   * The pods are to start without the coordinator, and the manifest brings what they need for it.
+   * Absent: as their annotation says.
+   */
   withoutWebhook?: boolean;
-  /** Of workloads that name none. */
+  /** The namespace of workloads that name none. */
   namespace?: string | undefined;
 };
 
@@ -82,7 +86,10 @@ const injectTemplate = (
     : { template: result.injected, note: `agent injected${labelled}${warning.join('')}` };
 };
 
-/** Where the pods are not to wait for a coordinator: with the annotation that says so, and with the rights that it gives to agents. */
+/**
+ * Where the pods are not to wait for a coordinator: with the annotation that says so, and with the
+ * rights that it gives to agents.
+ */
 const startingAlone = (
   { template: injected, note }: Injected,
   { kind, namespace }: { kind: string; namespace: string | undefined },
@@ -100,7 +107,7 @@ const startingAlone = (
   const readsKeys = !runsAsDefault(template.spec) || keyKinds.length === 0;
   return {
     template,
-    // An annotation of a pod that nobody has made from a template could be anybody's.
+    // An annotation of a pod that was made without a template tells nothing.
     note:
       kind === 'Pod'
         ? `${note}; it waits for the webhook all the same, since it has no owner`

@@ -18,7 +18,7 @@ const io: CommandIo = {
   say: (line) => process.stderr.write(`${forTerminal(line)}\n`),
 };
 
-/** As kubectl calls a plugin, and asks it for completions; as one executable file, perhaps with an ending. */
+/** As kubectl calls a plugin, and asks for completions; as one executable file, with an ending. */
 const called = basename(process.argv0).replace(/\.exe$/, '');
 const name = called.startsWith('kubectl-') ? 'kubectl sdewan' : 'sdewan';
 const asked = called === 'kubectl_complete-sdewan' ? [COMPLETE] : [];

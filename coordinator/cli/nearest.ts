@@ -1,7 +1,7 @@
-/** What somebody may have meant. */
+/** What a user may have meant. */
 import { distance } from 'fastest-levenshtein';
 
-/** The items whose names are nearest to what was written, nearest first; of equal ones in the order given. */
+/** The items with the nearest names, nearest first; equal ones in the order given. */
 export const nearestOf = <T>(
   written: string,
   items: readonly T[],

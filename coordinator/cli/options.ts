@@ -1,4 +1,4 @@
-/** Options that several commands have; what they mean is elsewhere, so that help loads no more than this. */
+/** Options that several commands have. What they mean is elsewhere, so that help loads fast. */
 import { Option } from 'commander';
 import { FORMATS } from '../views/output/formats.ts';
 
@@ -29,7 +29,7 @@ export const scopeOptions = (): readonly Option[] => [
 export const formatOption = (): Option =>
   new Option('-o, --output <format>', 'how to print').choices(FORMATS).default('table');
 
-/** Of commands that look at CNFs. */
+/** Options of commands that look at CNFs. */
 export const clusterOptions = (): readonly Option[] => [
   ...scopeOptions(),
   formatOption(),

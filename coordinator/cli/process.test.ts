@@ -1,4 +1,4 @@
-/** The program as a process of its own: without the network where it needs none, and before a reader that has enough. */
+/** The program as a process: without the network where it needs none, and its output cut short. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -70,7 +70,7 @@ registerHooks({
 });
 process.on('exit', () => process.stderr.write(JSON.stringify(loaded)));`;
 
-// Of 150 ms, and by what takes them: times would tell of the machine.
+// It has 150 ms. By what takes them, since times would tell of the machine.
 it.each(['--version', '--help'])(
   '%s loads what all commands need, and nothing else',
   { timeout: PATIENCE_MS },

@@ -1,6 +1,7 @@
 /**
- * The rights of agents as RoleBindings in the manifest of their CNF, for pods that start before a coordinator has given them any. Their names
- * are not those of the coordinator's, and differ by service account, so that nobody takes the rights of others away by applying his manifest.
+ * The rights of agents as RoleBindings in the manifest of their CNF, for pods that start before a
+ * coordinator has given them any. Their names are not those of the coordinator's, and differ by
+ * service account, so that applying one manifest takes no rights of others away.
  */
 import * as z from 'zod';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// `npx sdewan …` in a clone, with whatever Node (20 or later) the machine has: hands over to the Node that package.json pins. Also as
-// `kubectl-sdewan`, which kubectl calls for `kubectl sdewan`, and as `kubectl_complete-sdewan`, which it asks for completions.
+// `npx sdewan …` in a clone, with whatever Node (20 or later) the machine has: hands over to the
+// Node that package.json pins. Also as `kubectl-sdewan`, which kubectl calls for `kubectl sdewan`,
+// and as `kubectl_complete-sdewan`, which it asks for completions.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Which Roles and ClusterRoles a user has in a namespace, as the API server's RBAC authorizer decides it. */
+/** Which Roles and ClusterRoles a user has in a namespace, as the API server's RBAC decides. */
 import * as z from 'zod';
 import {
   identityOf,
@@ -51,18 +51,24 @@ export type Role = z.infer<typeof roleSchema>;
 export type KeptRole = KubeObject & { role: Role };
 export type KeptBinding = KubeObject & { binding: Binding };
 
-/** A longer one grants nothing: it would be kept of each role that a tenant writes. One for all kinds and types has less than 2,000. */
+/**
+ * A longer one grants nothing: it would be kept of each role that a tenant writes. One for all
+ * kinds and types has less than 2,000.
+ */
 const MAX_PERMISSION_LENGTH = 16_384;
-/** A watch keeps no more of a binding. What a user is refused for want of them is looked up once more, on the API server. */
+/**
+ * A watch keeps no more of a binding. What a user is refused for want of them is looked up once
+ * more, on the API server.
+ */
 const MAX_SUBJECTS = 64;
 
-/** Of a role only its name, our annotation and its rules about bucket types are kept. */
+/** Only the name of a role, our annotation and its rules about bucket types are kept. */
 const keptRoleSchema = objectSchema.transform((object): KeptRole => {
   const { name, annotations } = object.metadata;
   const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION] ?? '';
   const isRead = permission !== '' && permission.length <= MAX_PERMISSION_LENGTH;
   const kept = isRead && { annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission } };
-  // Of no use without the annotation.
+  // Rules are of no use without the annotation.
   const rules = !isRead ? [] : (roleSchema.parse(object).rules ?? []);
   return { ...identityOf(object), role: { metadata: { name, ...kept }, rules: rulesOfUse(rules) } };
 });
@@ -103,14 +109,14 @@ export const rbacOf = (user: User) =>
 
 /** As watches and lists keep them. */
 export type RbacObjects = {
-  /** Of one namespace. */
+  /** Those of one namespace. */
   roles: readonly Pick<KeptRole, 'role'>[];
   roleBindings: readonly Pick<KeptBinding, 'binding'>[];
   clusterRoles: readonly Pick<KeptRole, 'role'>[];
   clusterRoleBindings: readonly Pick<KeptBinding, 'binding'>[];
 };
 
-/** Only roles that carry the bucket annotation; the others grant no bucket type, so nobody needs to know of them. */
+/** Only roles that carry the bucket annotation; the others grant no bucket type. */
 export const grantsOf = (user: User, namespace: string, rbac: RbacObjects): BucketGrant[] => {
   const bound = (bindings: RbacObjects['roleBindings'], of: string): Binding['roleRef'][] =>
     bindings.flatMap(({ binding: { subjects, roleRef } }) =>

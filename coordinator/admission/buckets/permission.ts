@@ -1,6 +1,6 @@
 /**
- * The annotation `sdewan-bucket-type-permission`: a JSON object from patterns of resource plurals to lists of patterns
- * of bucket types. Anything else in it grants nothing.
+ * The annotation `sdewan-bucket-type-permission`: a JSON object from patterns of resource plurals
+ * to lists of patterns of bucket types. Anything else in it grants nothing.
  */
 import * as z from 'zod';
 import { jsonIn } from '#shared/util/json.ts';

@@ -1,6 +1,7 @@
 /**
- * Verb `use` on resource `buckettypes`, which exists for RBAC alone: who writes or binds a role that grants it needs it himself, by RBAC's own
- * check against escalation. RBAC does not check annotations of a role.
+ * Verb `use` on resource `buckettypes`, which exists for RBAC alone: who writes or binds a role
+ * that grants it needs it himself, by RBAC's own check against escalation. RBAC does not check
+ * annotations of a role.
  */
 import * as z from 'zod';
 
@@ -16,7 +17,7 @@ export const policyRuleSchema = z.looseObject({
 });
 export type PolicyRule = z.infer<typeof policyRuleSchema>;
 
-/** Whether such a rule grants that type of rules of that plural, as the API server's RBAC authorizer reads it. */
+/** Whether such a rule grants that type of rules of that plural, as RBAC's authorizer reads it. */
 export const grantsUse = (rules: readonly PolicyRule[], plural: string, type: string): boolean => {
   const resources = [
     '*',

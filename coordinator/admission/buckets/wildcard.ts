@@ -1,6 +1,6 @@
-/** ICN's patterns in bucket permissions: `*` is any run of characters, `?` exactly one, all else stands for itself. */
+/** ICN's patterns in bucket permissions: `*` is any characters, `?` exactly one. */
 
-/** Linear in the length of the text for each `*`, so no pattern in a role can slow admission down. */
+/** Linear in the text's length for each `*`, so no pattern in a role can slow admission down. */
 export const matchesPattern = (pattern: string, text: string): boolean => {
   let inPattern = 0;
   let inText = 0;

@@ -1,6 +1,7 @@
 /**
- * Permissions by the label `sdewan-bucket-type`, as the seed describes them. Both sides of an update are looked at, so
- * that adding, changing and removing the label need the right to each type that is touched.
+ * Permissions by the label `sdewan-bucket-type`, as the seed describes them. Both sides of an
+ * update are looked at, so that adding, changing and removing the label need the right to each type
+ * that is touched.
  */
 import { BUCKET_PERMISSION_ANNOTATION, BUCKET_TYPE_LABEL } from '#shared/names.ts';
 import { grantsBucket } from '../buckets/permission.ts';
@@ -9,7 +10,7 @@ import type { BucketGrant, Check, RuleChange, User } from './check.ts';
 
 export const isMaster = ({ groups }: User): boolean => groups.includes('system:masters');
 
-/** Also for `system:masters`, on types that the request adds: a misspelt one would lock everybody else out. */
+/** Also for `system:masters`, on types that the request adds: a misspelt one locks users out. */
 export const bucketTypeIsKnown: Check = ({ before, after }, _facts, { bucketTypes }) => {
   const type = after?.metadata.labels?.[BUCKET_TYPE_LABEL];
   if (type === undefined || type === before?.metadata.labels?.[BUCKET_TYPE_LABEL]) return undefined;

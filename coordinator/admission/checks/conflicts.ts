@@ -44,7 +44,7 @@ export const nameIsFree: Check = (change, { rules }, { kinds }) => {
   };
 };
 
-/** What only one rule of a CNF can have, such as the number of a virtual router on a network: the later one is refused. */
+/** What only one rule of a CNF can have, e.g. a virtual router's number: the later is refused. */
 export const claimIsFree: Check = (change, { rules }) => {
   const { after, specChanged } = change;
   if (after === undefined || !specChanged) return undefined;
@@ -82,7 +82,10 @@ export const valueIsTheSame: Check = (change, { rules }) => {
   return undefined;
 };
 
-/** What CNFs on one link must not have in common, such as the number of a virtual router. Whether they are on one link is not known here. */
+/**
+ * What CNFs on one link must not have in common, such as the number of a virtual router. Whether
+ * they are on one link is not known here.
+ */
 export const linkIsOwn: Check = (change, { links }) => {
   const { after, purpose, specChanged } = change;
   if (after === undefined || !specChanged) return undefined;
@@ -99,7 +102,7 @@ export const linkIsOwn: Check = (change, { links }) => {
   };
 };
 
-/** Two zones on one network: OpenWRT's firewall allows it, and gives each packet to the zone that comes first. */
+/** Two zones on one network: OpenWRT allows it, and gives each packet to the first zone. */
 export const networkHasOneZone: Check = (change, { rules }) => {
   const { after, kind, specChanged } = change;
   if (after === undefined || !specChanged) return undefined;
@@ -121,7 +124,10 @@ export const networkHasOneZone: Check = (change, { rules }) => {
   return undefined;
 };
 
-/** A rule that decides for no packet, since others do before it, or one because of which another one does: legal, and rarely meant. */
+/**
+ * A rule that decides for no packet, since others do before it, or one because of which another one
+ * does: legal, and rarely meant.
+ */
 export const isNotHidden: Check = ({ after, specChanged }, { filters }) => {
   if (after === undefined || !specChanged) return undefined;
   const hiders = hidersAmong(after, filters);

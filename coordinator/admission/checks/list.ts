@@ -1,4 +1,4 @@
-/** The checks in the order in which their refusals are reported; the first one gives the answer its code. */
+/** The checks in the order in which refusals are reported; the first gives the answer its code. */
 import type { Operation } from '../review.ts';
 import { bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
 import type { Check, FactName } from './check.ts';
@@ -18,7 +18,10 @@ export type ListedCheck = {
   on: readonly Operation[];
   /** What it reads beside the request. */
   needs: readonly FactName[];
-  /** `reference`: what a refusal comes to is a matter of the mode, since files are applied in any order. `caution`: a warning in all modes. */
+  /**
+   * `reference`: what a refusal comes to is a matter of the mode, since files are applied in any
+   * order. `caution`: a warning in all modes.
+   */
   severity: 'deny' | 'reference' | 'caution';
   check: Check;
 };
@@ -48,7 +51,7 @@ export const ruleChecks: readonly ListedCheck[] = [
   { name: 'used-by', on: ['DELETE'], needs: ['rules'], severity: 'reference', check: isUnused },
 ];
 
-/** A webhook of their own, which fails closed: permissions must hold while the coordinator is away. */
+/** A webhook of their own, which fails closed: permissions hold without a coordinator. */
 export const bucketChecks: readonly ListedCheck[] = [
   {
     name: 'bucket-permission',

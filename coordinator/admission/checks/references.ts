@@ -1,4 +1,7 @@
-/** References between CRs: a reference needs its target, and a target that is used stays. And the label by which all of them belong to a CNF. */
+/**
+ * References between CRs: a reference needs its target, and a target that is used stays. And the
+ * label by which all of them belong to a CNF.
+ */
 import { keyOf } from '#shared/compile/in-use.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -48,7 +51,10 @@ export const isUnused: Check = (change, { rules }) => {
   };
 };
 
-/** Of one in a cache only the ties are known, and of many references only that there are many; the API server's own copy is asked before a denial. */
+/**
+ * A cache knows only the ties of a rule, and of many references only that there are many; the API
+ * server's own copy is asked before a denial.
+ */
 const mayUse = (rule: RuleObject, change: RuleChange): boolean => {
   if (isKept(rule)) return tiesToLookUp(change).some((tie) => rule.ties.includes(tie));
   const key = keyOf(change.kind.kind, change.name);
@@ -64,7 +70,7 @@ const keyOfRule = ({ kind, metadata }: RuleObject): string => keyOf(kind, metada
 const listOf = (rules: readonly RuleObject[]): string =>
   few(rules.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort());
 
-/** What a wrong label is called; undefined: a CNF has the purpose, or there is none at all, and any label may be meant. */
+/** What a wrong label is called; undefined: a CNF has the purpose, or there is no CNF at all. */
 const wrongPurpose = (
   { purpose }: Pick<RuleChange, 'purpose'>,
   { purposes }: Pick<Facts, 'purposes'>,
@@ -73,7 +79,10 @@ const wrongPurpose = (
   return `no CNF has purpose ${purpose} here; there is ${few([...purposes].sort())}`;
 };
 
-/** The label that ties a rule to a CNF, against the CNFs that there are. Rules may come before their CNF, so it only warns. */
+/**
+ * The label that ties a rule to a CNF, against the CNFs that there are. Rules may come before their
+ * CNF, so it only warns.
+ */
 export const purposeIsServed: Check = (change, facts) => {
   const { before, after, purpose } = change;
   if (after === undefined) return undefined;

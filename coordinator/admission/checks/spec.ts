@@ -1,4 +1,7 @@
-/** The CR by itself: its spec by the schema that agents use, its name as OpenWRT can hold it, and networks that its CNF has. */
+/**
+ * The CR by itself: its spec by the schema that agents use, its name as OpenWRT can hold it, and
+ * networks that its CNF has.
+ */
 import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
 import { OF_TODAY } from '#shared/resources/capabilities.ts';
 import type { Check } from './check.ts';
@@ -46,7 +49,7 @@ export const metadataIsValid: Check = ({ operation, before, after, kind }) => {
   };
 };
 
-/** Networks that the spec names, against the CNF's `nfn-network` annotation. Nothing is said while there is no CNF. */
+/** Networks that the spec names, against the CNF's `nfn-network`. Silent while there is no CNF. */
 export const networksExist: Check = ({ after, specChanged, kind }, { networks }) => {
   if (after === undefined || !specChanged || networks === undefined || !kind.networks)
     return undefined;

@@ -1,4 +1,7 @@
-/** The checks of CNFDeployments that CEL cannot make: how large a template is, and a purpose that another CNF serves. Their CRD says the rest. */
+/**
+ * The checks of CNFDeployments that CEL cannot make: how large a template is, and a purpose that
+ * another CNF serves. Their CRD says the rest.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 import { templateWarnings } from '#shared/inject/warnings.ts';
@@ -46,7 +49,7 @@ const templateOf = (object: AdmissionRequest['object']): unknown => {
     : undefined;
 };
 
-/** Of one that was stored before it had a bound all else may be changed. */
+/** One that was stored before there was a bound can be changed otherwise. */
 const isSameTemplate = (
   object: AdmissionRequest['object'],
   oldObject: AdmissionRequest['object'],

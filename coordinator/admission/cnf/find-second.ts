@@ -7,8 +7,8 @@ import { secondCnf, type CnfIdentity } from './second-cnf.ts';
 export type SecondCnfDeps = { lookups: CnfLookups; log: Logger };
 
 /**
- * Undefined also where the API server does not answer: two CNFs of one purpose are a nuisance, and a CNF that cannot start is an outage.
- * `isNone`: one that does not count.
+ * Undefined also where the API server does not answer: two CNFs of one purpose are a nuisance, and
+ * a CNF that cannot start is an outage. `isNone`: one that does not count.
  */
 export const findSecond = async (
   { lookups, log }: SecondCnfDeps,

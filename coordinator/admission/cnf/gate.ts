@@ -1,6 +1,7 @@
 /**
- * Whether a pod that is about to be made waits behind the gate of roll-outs: only one of a CNFDeployment's new set does, while another set of it
- * serves. First pods, and those in the place of lost ones, wait for no coordinator. In doubt there is no gate.
+ * Whether a pod that is about to be made waits behind the gate of roll-outs: only one of a
+ * CNFDeployment's new set does, while another set of it serves. First pods, and those in the place
+ * of lost ones, wait for no coordinator. In doubt there is no gate.
  */
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
@@ -21,7 +22,7 @@ export type GateDeps = {
 /** True: the pod of the request waits. Each answer is read from the API server. */
 export type Gates = (request: AdmissionRequest, signal: AbortSignal) => Promise<boolean>;
 
-/** Whoever may write pods gives them any label and any size: no more is kept of them. */
+/** A user with the right to write pods gives them any label and size: no more is kept of them. */
 const podsOfSet: ResourceType<KubeObject & { isLive: boolean }> = {
   ...fleetPods,
   schema: fleetPods.schema.transform((pod) => ({ ...identityOf(pod), isLive: isLive(pod) })),

@@ -12,11 +12,14 @@ import { createRootOwners } from './root-owner.ts';
 import { servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 
 export type CnfLookups = {
-  /** Who serves the purpose now: labelled workloads and controllers of labelled pods, each by its root owner. @throws KubeError */
+  /**
+   * Who serves the purpose now: labelled workloads and controllers of labelled pods, each by its
+   * root owner. @throws KubeError
+   */
   cnfs: (namespace: string, purpose: string, signal: AbortSignal) => Promise<CnfIdentity[]>;
   /** @throws KubeError */
   rootOf: (namespace: string, owner: OwnerRef, signal: AbortSignal) => Promise<CnfIdentity>;
-  /** Whether service account `default` of the namespace may read the kinds that hold keys. @throws KubeError */
+  /** Whether the namespace's account `default` reads the kinds that hold keys. @throws KubeError */
   defaultReadsKeys: (namespace: string, signal: AbortSignal) => Promise<boolean>;
 };
 
@@ -66,6 +69,6 @@ export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfL
   };
 };
 
-/** Bare pods have no controller, and are nobody's CNF. */
+/** Bare pods have no controller, and belong to no CNF. */
 const controllerOfLive = ({ controller, deleting }: ListedPod): OwnerRef[] =>
   controller === undefined || deleting ? [] : [controller];

@@ -1,6 +1,7 @@
 /**
- * The webhook that puts the agent into CNF pods when they are created, and the gate of roll-outs into those of a staged set. It fails closed behind a selector on the purpose label:
- * no CNF starts without its agent, and the API server asks about no other pod.
+ * The webhook that puts the agent into CNF pods when they are created, and the gate of roll-outs
+ * into those of a staged set. It fails closed behind a selector on the purpose label: no CNF starts
+ * without its agent, and the API server asks about no other pod.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isOptedOut } from '#shared/inject/annotations.ts';
@@ -28,11 +29,11 @@ import { templateOf } from './template.ts';
 
 export type PodWebhookDeps = {
   defaults: InjectOptions;
-  /** Kinds that hold keys: not for service account `default`, which every pod of a namespace can run as. */
+  /** Kinds that hold keys: not for service account `default`, which every pod can run as. */
   keyKinds: readonly string[];
   lookups: CnfLookups;
   gates: Gates;
-  /** Called with each namespace in which a CNF is about to appear, so that what it needs there is created at once. */
+  /** Called with each namespace in which a CNF is about to appear: what it needs is created now. */
   announce: (namespace: string) => void;
   log: Logger;
 };
@@ -50,7 +51,8 @@ export const createPodWebhook =
     if (!dryRun && !optsOut) deps.announce(namespace);
     const refusal = await refuseSecond(deps, request, pod, signal);
     if (refusal) return refuse(refusal, dryRun);
-    // Injected by the CLI, with options that the manifest's author chose, or by us in an earlier round.
+    // Injected by the CLI, with options that the manifest's author chose, or by us in an earlier
+    // round.
     if (optsOut || isInjected(pod)) return allowed;
     const [options, waits] = await Promise.all([
       optionsFor(deps, namespace, pod, signal),
@@ -60,8 +62,9 @@ export const createPodWebhook =
   };
 
 /**
- * For all pods of a purpose, those too that do not want an agent or bring one: a second CNF is refused however its pods have come to the label. A
- * coordinator that is away holds none of them up.
+ * For all pods of a purpose, those too that do not want an agent or bring one: a second CNF is
+ * refused however its pods have come to the label. A coordinator that is away holds none of them
+ * up.
  */
 export const createSecondCnfWebhook =
   (deps: SecondCnfDeps): PodWebhook =>

@@ -1,6 +1,6 @@
 /**
- * Which CNF a pod or workload belongs to: the object at the top of its chain of controllers. A Deployment's pods during a
- * roll-out, or the workloads of one operator, are one CNF.
+ * Which CNF a pod or workload belongs to: the object at the top of its chain of controllers. A
+ * Deployment's pods during a roll-out, or the workloads of one operator, are one CNF.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
@@ -18,7 +18,8 @@ export type Root = OwnerRef & { orphan?: Labels };
 
 export type RootOwners = {
   /**
-   * The top of the chain that begins with this controller. Undefined when it is gone or being deleted: then it is no CNF any more.
+   * The top of the chain that begins with this controller. Undefined when it is gone or being
+   * deleted: then it is no CNF any more.
    * @throws KubeError
    */
   of: (namespace: string, controller: OwnerRef, signal: AbortSignal) => Promise<Root | undefined>;
@@ -32,7 +33,7 @@ export const createRootOwners = (client: Pick<KubeClient, 'get'>): RootOwners =>
     let owner = controller;
     for (let step = 0; step < MAX_STEPS; step += 1) {
       const resource = resourceOf(owner);
-      // Somebody else's kind: we may not read it, and need not.
+      // A kind of others: we have no right to read it, and need none.
       if (resource === undefined) return owner;
       const object = await client
         .get<{ metadata: { uid?: string; labels?: Labels } }>(

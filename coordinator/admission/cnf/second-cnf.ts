@@ -1,4 +1,4 @@
-/** One CNF per purpose and namespace, counted by root owner: with two, "in sync" would have no clear meaning. */
+/** One CNF per purpose and namespace, by root owner: with two, "in sync" would be unclear. */
 import { selects, type LabelSelector } from '#shared/kube/selector.ts';
 import type { Workload } from '../../sources/workload.ts';
 import type { Root } from './root-owner.ts';
@@ -34,11 +34,14 @@ export const servingWorkloads = (
       workload.namespace === namespace && !workload.deleting && servedBy(workload) === purpose,
   );
 
-/** What its pods serve; undefined: nothing, so that it is no CNF. The label of the workload itself is put into a template that has none. */
+/**
+ * What its pods serve; undefined: nothing, so that it is no CNF. The label of the workload itself
+ * is put into a template that has none.
+ */
 export const servedBy = ({ purpose, templatePurpose }: Workload): string | undefined =>
   (templatePurpose ?? purpose) || undefined;
 
-/** Kubernetes makes a ReplicaSet that nothing controls, and its pods, those of a Deployment that selects it. */
+/** A Deployment adopts a ReplicaSet that it selects and that has no controller, with its pods. */
 export const isAdoptedBy = (
   selector: LabelSelector | undefined,
   { orphan }: CnfIdentity,

@@ -1,4 +1,4 @@
-/** Pods and pod templates as they come in a review: the labels, annotations and parts of the spec that injection touches. */
+/** Pods and pod templates in a review: labels, annotations and what injection touches. */
 import * as z from 'zod';
 import { labelSelectorSchema, type LabelSelector } from '#shared/kube/selector.ts';
 import type { PodTemplate } from '#shared/inject/pod.ts';
@@ -38,15 +38,18 @@ const workloadSchema = z.looseObject({
   spec: z.looseObject({ selector: labelSelectorSchema.optional(), template: templateSchema }),
 });
 
-/** Of a Pod, or a pod template itself. @throws ZodError when it is neither */
+/** The template of a Pod, or a pod template itself. @throws ZodError when it is neither */
 export const templateOf = (object: unknown): PodTemplate => templateSchema.parse(object);
 
-/** Of a Deployment or CNFDeployment, which adopt what they select. @throws ZodError when it is no workload */
+/**
+ * The selector of a Deployment or CNFDeployment, which adopt what they select.
+ * @throws ZodError when it is no workload
+ */
 export const adoptingSelectorIn = (workload: unknown): LabelSelector | undefined => {
   const { kind, spec } = workloadSchema.parse(workload);
   return /^(CNF)?Deployment$/.test(kind) ? spec.selector : undefined;
 };
 
-/** Of a Deployment, StatefulSet or DaemonSet. @throws ZodError when it is none */
+/** The template of a Deployment, StatefulSet or DaemonSet. @throws ZodError when it is none */
 export const templateIn = (workload: unknown): PodTemplate =>
   workloadSchema.parse(workload).spec.template;

@@ -1,6 +1,8 @@
 /**
- * The webhooks for workloads that bear the purpose label, or whose pod template does. They warn at `kubectl apply` of what would otherwise only show
- * when pods are made, refuse annotations that would have a CNF enforce something else than is meant, and put the label into a pod template that lacks it: without it no pod would be seen or injected.
+ * The webhooks for workloads that bear the purpose label, or whose pod template does. They warn at
+ * `kubectl apply` of what would otherwise only show when pods are made, refuse annotations that
+ * would have a CNF enforce something else than is meant, and put the label into a pod template that
+ * lacks it: without it no pod would be seen or injected.
  */
 import { readOptions } from '#shared/inject/annotations.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';

@@ -18,20 +18,20 @@ import { CannotTellError } from '../command.ts';
 export type Pod = { namespace: string; name: string };
 type Connect = Pick<Cluster, 'connectToPod'>;
 
-/** The agent answers 20 s after it was asked at the latest, and 60 s after it was asked for a pass. */
+/** The agent answers within 20 s, and within 60 s when it is asked for a pass. */
 const INSPECT_MS = 25_000;
 const RESYNC_MS = 65_000;
 const METRICS_MS = 10_000;
 /** It answers one at a time. */
 const TRIES = 5;
-/** Of 10,000 rules an inspection has about half as much. */
+/** An inspection of 10,000 rules has about half as much. */
 const MAX_ANSWER_BYTES = 16_777_216;
 const RETRY_MS = 1_000;
 
 const INSPECT = { method: 'GET', path: INSPECT_PATHS.inspect, timeoutMs: INSPECT_MS } as const;
 const RESYNC = { method: 'POST', path: INSPECT_PATHS.resync, timeoutMs: RESYNC_MS } as const;
 
-/** @throws LackingRightsError; CannotTellError where the agent gives no answer, or none that is known */
+/** @throws LackingRightsError; CannotTellError where the agent gives no answer that is known */
 export const inspectAgent = async (
   cluster: Connect,
   pod: Pod,
@@ -42,7 +42,7 @@ export const inspectAgent = async (
 export const resync = async (cluster: Connect, pod: Pod, signal: AbortSignal): Promise<Resynced> =>
   parsed(pod, await ask(cluster, pod, RESYNC, signal), resyncedSchema);
 
-/** The rules of the firewall as nft lists them; `unread`: why there are none. @throws as `inspectAgent` */
+/** The firewall's rules as nft lists them; `unread`: why there are none. @throws as above */
 export const kernelRules = async (
   cluster: Connect,
   pod: Pod,
@@ -59,7 +59,10 @@ export const kernelRules = async (
     : { text: wellDone(pod, answer) };
 };
 
-/** What Prometheus gets, of a coordinator by its own port, of an agent by `INSPECT_PORT`. @throws as `inspectAgent` */
+/**
+ * What Prometheus gets: a coordinator's by its own port, an agent's by `INSPECT_PORT`.
+ * @throws as `inspectAgent`
+ */
 export const metricsOf = async (
   cluster: Connect,
   pod: Pod,
@@ -124,13 +127,14 @@ const exchange = async (
     signal,
   };
   request(options, resolve).on('error', reject).end();
-  // A stream that ended before the request had it tells the request nothing, and no timer keeps the program from ending then.
+  // A stream that ended before the request had it tells the request nothing, and no timer keeps the
+  // program from ending then.
   finished(stream, () => reject(new Error('the connection has ended')));
   const response = await promise;
   return { status: response.statusCode ?? 0, text: await textOf(response) };
 };
 
-/** Of the agent, which may be another program in its place. */
+/** The agent's text, or that of another program in its place. */
 const textOf = async (response: AsyncIterable<Buffer>): Promise<string> => {
   const chunks: Buffer[] = [];
   let length = 0;

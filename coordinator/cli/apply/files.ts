@@ -1,4 +1,7 @@
-/** The rules and CNFDeployments in files, as the API server takes them. What is none, or not whole, is refused before anything is written. */
+/**
+ * The rules and CNFDeployments in files, as the API server takes them. What is none, or not whole,
+ * is refused before anything is written.
+ */
 import * as z from 'zod';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';

@@ -4,8 +4,8 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { purposeOf } from '../../views/cluster-facts.ts';
 
 /**
- * Groups of which each refers to rules of those before it alone. Rules that refer to each other in a circle are the last group: the API server
- * says what is wrong with them.
+ * Groups of which each refers to rules of those before it alone. Rules that refer to each other in
+ * a circle are the last group: the API server says what is wrong with them.
  */
 export const inOrder = (rules: readonly RuleObject[]): RuleObject[][] => {
   const groups: RuleObject[][] = [];

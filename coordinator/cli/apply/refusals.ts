@@ -25,12 +25,15 @@ type Asking = { client: KubeClient; signal: AbortSignal };
 
 export const nameOf = ({ kind, metadata }: RuleObject): string => `${kind}/${metadata.name}`;
 
-/** Admission names the reason at the end: only these two can be over without a change of the rule. */
+/** Admission names the reason at the end: only these two can end without a change of the rule. */
 export const isOfOthers = ({ message }: KubeError): boolean =>
   OF_OTHERS.some((reason) => message.endsWith(`(${reason})`));
 const OF_OTHERS = ['UnknownReference', 'InUse'];
 
-/** Of the Deployment that the coordinator will make of a CNFDeployment: the CRD takes any field of its template. */
+/**
+ * The warnings of the Deployment that the coordinator will make of a CNFDeployment: the CRD takes
+ * any field of its template.
+ */
 export const warn = async (
   object: RuleObject,
   { client, io, signal }: Asking & { io: CommandIo },
@@ -55,7 +58,10 @@ export const warn = async (
 
 const specSchema = z.object({ selector: z.unknown(), template: z.unknown() }).partial();
 
-/** What the API server would not take, and what it cannot be asked. Admission only warns on a dry run, so that its own checks are made here. */
+/**
+ * What the API server would not take, and what it cannot be asked. Admission only warns on a dry
+ * run, so that its own checks are made here.
+ */
 export const refusalsOf = async (
   objects: readonly RuleObject[],
   { client, signal }: Asking,

@@ -30,7 +30,7 @@ type Work = {
   client: KubeClient;
   io: CommandIo;
   signal: AbortSignal;
-  /** Of `performance.now()`. */
+  /** A time of `performance.now()`. */
   end: number;
 };
 

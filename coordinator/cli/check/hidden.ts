@@ -9,7 +9,7 @@ import { bad, good } from './states.ts';
 import type { Item } from './view.ts';
 import { purposeOf, type ClusterFacts } from '../../views/cluster-facts.ts';
 
-/** Of one CNF; it takes a quarter of a second for as many (measured), and four times as long for twice as many. */
+/** Rules of one CNF: a quarter of a second for as many (measured), and their square for more. */
 const MAX_RULES = 1_000;
 
 export const hiddenItems = (facts: ClusterFacts): Item[] => {

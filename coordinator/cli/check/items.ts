@@ -1,4 +1,4 @@
-/** What `sdewan check` says of a cluster, from what was seen of it. Pure. `undefined` is what the user may not see. */
+/** What `sdewan check` says of a cluster, from what was seen. Pure. `undefined`: not to be seen. */
 import { X509Certificate } from 'node:crypto';
 import type { Resource } from '#shared/resources/resource.ts';
 import { few } from '#shared/util/few.ts';
@@ -9,7 +9,7 @@ import { bad, good, unknown } from './states.ts';
 import type { Item } from './view.ts';
 import type { VisibleCnf, VisiblePod } from '../../views/cluster-facts.ts';
 
-/** Of what somebody may not see. */
+/** The item for what a user has no right to see. */
 export const unseenItem = (what: string, right: string): Item =>
   unknown(what, right, 'Ask an administrator for this right.');
 
@@ -78,7 +78,7 @@ export const webhookItems = (
     );
   });
 
-/** Of the certificate that ends last: a bundle holds the CA before, too. */
+/** The end of the certificate that ends last: a bundle holds the CA before, too. */
 const endOf = (caBundle: string): number | undefined => {
   const certificates = Buffer.from(caBundle, 'base64')
     .toString()

@@ -1,4 +1,7 @@
-/** What the items of `sdewan check` are made of, read from a cluster. What the user may not see becomes an item of its own. */
+/**
+ * What the items of `sdewan check` are made of, read from a cluster. What the user may not see
+ * becomes an item of its own.
+ */
 import * as z from 'zod';
 import { isAllowed } from '#shared/kube/access.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -117,7 +120,7 @@ export const installationItems = ({ client, signal }: Reader, now: number): Prom
   });
 };
 
-/** Of the coordinator, agents and CNFs. */
+/** Items of the coordinator, agents and CNFs. */
 export const runningItems = async (
   { client, signal }: Reader,
   facts: ClusterFacts,

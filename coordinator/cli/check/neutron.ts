@@ -1,11 +1,14 @@
-/** Whether Neutron follows policies, by the Events that the coordinator leaves on them: the last one of each policy is the truth. Pure but for `neutronEvents`. */
+/**
+ * Whether Neutron follows policies, by the Events that the coordinator leaves on them: the last one
+ * of each policy is the truth. Pure but for `neutronEvents`.
+ */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { few } from '#shared/util/few.ts';
 import { eventResource, type ClusterEvent } from '../cluster/events.ts';
 import { bad, good } from './states.ts';
 import type { Item } from './view.ts';
 
-/** Of a container of the coordinator. */
+/** Whether a container of the coordinator uses Neutron. */
 export const usesNeutron = (env: readonly { name: string }[]): boolean =>
   env.some(({ name }) => name === 'SDEWAN_OPENSTACK_CLOUD_FILE');
 

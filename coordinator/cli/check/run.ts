@@ -38,7 +38,8 @@ const itemsOf = async (
   signal: AbortSignal,
 ): Promise<Item[]> => {
   const look = { client, signal };
-  // Whether it answers at all is told by this one, so that the others need not tell it once more each.
+  // Whether it answers at all is told by this one, so that the others need not tell it once more
+  // each.
   const server = await serverItems(look);
   if (pre) return [...server, ...(await beforeItems(look))];
   const [kinds, installation, services, facts] = await Promise.all([

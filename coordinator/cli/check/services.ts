@@ -13,7 +13,10 @@ export type RefusedService = {
   reasons: string[];
 };
 
-/** `reservedPorts`: such as `22/tcp`. Services without an annotation are exposed as the coordinator's configuration says, and need no consent. */
+/**
+ * `reservedPorts`: such as `22/tcp`. Services without an annotation are exposed as the
+ * coordinator's configuration says, and need no consent.
+ */
 export const refusedServices = (
   services: readonly RuleObject[],
   pods: readonly RuleObject[],
@@ -30,7 +33,7 @@ export const refusedServices = (
   });
 };
 
-/** The coordinator's configuration may name one for Services that name none; which it is makes no difference here. */
+/** The configuration may name one for Services without; which it is makes no difference here. */
 const UNKNOWN_ZONE = 'zone';
 
 const cnfsOf = (pods: readonly RuleObject[]): Cnfs => {

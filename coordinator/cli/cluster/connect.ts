@@ -1,4 +1,4 @@
-/** The cluster that a command is for: as kubectl finds it, by flag, KUBECONFIG, ~/.kube/config, or from within a pod. */
+/** The cluster of a command, as kubectl finds it: flag, KUBECONFIG, ~/.kube/config, or in a pod. */
 import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ export class LackingRightsError extends CannotTellError {
 export const orLacking = (error: unknown, right: Lacking): unknown =>
   isForbidden(error) ? new LackingRightsError([right], error) : error;
 
-/** Somebody waits for the answer. Of a connection, and of each request. */
+/** For a connection, and for each request: a user waits for the answer. */
 const TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 4_000;
 
@@ -54,7 +54,10 @@ const optionsSchema = z.object({
 
 export type ConnectDeps = { options: Given['options']; io: CommandIo; timeoutMs?: number };
 
-/** @throws CannotTellError when there is no cluster, it does not answer, or it does not allow what is asked; and what `work` throws */
+/**
+ * @throws CannotTellError when there is no cluster, it does not answer, or it does not allow what
+ * is asked; and what `work` throws
+ */
 export const withCluster = async <T>(
   { options, io, timeoutMs = TIMEOUT_MS }: ConnectDeps,
   work: (cluster: Cluster) => Promise<T>,
@@ -119,7 +122,7 @@ const tunnelBy = (proxy: string | undefined): Tunnel | undefined =>
   proxy === undefined ? undefined : createTunnel(proxy);
 
 const PORT_FORWARD = { group: '', resource: 'pods', subresource: 'portforward' };
-/** By WebSocket it is a GET, which newer API servers allow to those only who may create. */
+/** By WebSocket it is a GET, which newer API servers allow only with the right to create. */
 const VERBS = ['get', 'create'] as const;
 
 const connected = async (

@@ -11,7 +11,7 @@ type Reader = { client: Pick<KubeClient, 'list'>; signal: AbortSignal };
 /** `namespace`: undefined for all. */
 type Selection = { namespace?: string | undefined; labelSelector?: string | undefined };
 
-/** Of 10,000 objects in one answer, the reading alone takes longer than a user waits for a request. */
+/** With 10,000 objects in one answer, reading takes longer than a user waits for a request. */
 const PAGE_SIZE = 500;
 
 const read = async <T extends KubeObject>(
@@ -26,7 +26,7 @@ const rightTo = (type: ResourceType<object>, { namespace }: Selection): Lacking 
   namespace,
 });
 
-/** @throws LackingRightsError; CannotTellError where the cluster does not know the kind; KubeError */
+/** @throws LackingRightsError; CannotTellError where the cluster lacks the kind; KubeError */
 export const listAll = async <T extends KubeObject>(
   reader: Reader,
   type: ResourceType<T>,
@@ -43,7 +43,9 @@ export const listAll = async <T extends KubeObject>(
 
 /** Lists as much as may be seen, and keeps what could not be had. */
 export type Look = {
-  /** Undefined where it may not be seen, or the cluster does not know the kind. @throws KubeError */
+  /**
+   * Undefined without the right to see it, or where the cluster lacks the kind. @throws KubeError
+   */
   list: <T extends KubeObject>(
     type: ResourceType<T>,
     selection?: Selection,

@@ -1,6 +1,7 @@
 /**
- * What can stand next on a command line, from commander's tree. The protocol is that of kubectl's plugins and of cobra: a candidate a
- * line, and a last line `:4` (nothing else), or `:0` (files, too).
+ * What can stand next on a command line, from commander's tree. The protocol is that of kubectl's
+ * plugins and of cobra: a candidate a line, and a last line `:4` (nothing else), or `:0` (files,
+ * too).
  */
 import type { Argument, Command, Option } from 'commander';
 
@@ -13,7 +14,7 @@ export type NameLookup = (
   options: Readonly<Record<string, unknown>>,
 ) => Promise<readonly string[]>;
 
-/** `words`: behind the name of the program; the last is the one that is being written, and may be empty. */
+/** `words`: behind the program's name; the last is being written, and may be empty. */
 export const completionsOf = async (
   program: Command,
   words: readonly string[],

@@ -1,4 +1,4 @@
-/** Names for completion, from the cluster: what cannot be had is not worth a message in the middle of a line. */
+/** Names for completion, from the cluster: what is not there is not worth a message in a line. */
 import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
@@ -7,7 +7,7 @@ import type { NameLookup } from './complete.ts';
 import { own } from '#shared/util/own.ts';
 import { cnfsIn } from '../../views/cluster-facts.ts';
 
-/** Somebody has pressed a key. */
+/** A user has pressed a key. */
 const TIMEOUT_MS = 2_000;
 
 export const clusterLookup =

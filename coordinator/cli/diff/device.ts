@@ -49,7 +49,7 @@ export const podDiffViewOf = (pods: readonly PodDiff[]): PodDiffView => {
   return { apiVersion: API_VERSION, kind: 'PodDiff', state, pods: [...pods] };
 };
 
-/** Of a pod whose agent has answered. */
+/** The entry of a pod whose agent has answered. */
 export const askedPod = (
   { namespace, name, cnf }: AgentPod,
   { packages, rules, at, paused, openwrt, waitsFor, lastPass }: Inspection,
@@ -94,7 +94,7 @@ export const askedPod = (
   };
 };
 
-/** Of a pod that cannot be asked: what statuses say of it. */
+/** The entry of a pod that cannot be asked: what statuses say of it. */
 export const unaskedPod = (
   { namespace, name, cnf }: AgentPod,
   why: string,

@@ -1,4 +1,4 @@
-/** `sdewan diff -f` as a value and as text: the UCI of each rule of the CNFs concerned, before and after. Pure. */
+/** `sdewan diff -f` as value and text: the UCI of each rule of the CNFs, before and after. Pure. */
 import * as z from 'zod';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { namesAsInterfaces, networksOf } from '../../views/networks.ts';
@@ -70,7 +70,7 @@ const written = (rule: RuleObject, stored: RuleObject | undefined): RuleObject =
   };
 };
 
-/** Of a rule in a file. */
+/** What a rule in a file gives. */
 const pickGiven = ({ labels, annotations }: RuleObject['metadata']) => ({
   ...(labels && { labels }),
   ...(annotations && { annotations }),

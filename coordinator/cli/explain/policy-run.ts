@@ -25,7 +25,10 @@ type Asked = {
   signal: AbortSignal;
 };
 
-/** Members of groups and names of pods are left out where they may not be seen. @throws UsageError, LackingRightsError, CannotTellError, KubeError */
+/**
+ * Members of groups and names of pods are left out where they may not be seen. @throws UsageError,
+ * LackingRightsError, CannotTellError, KubeError
+ */
 export const explainPolicy = async (
   { policy: kind, name }: PolicyTarget,
   { client, namespace, output, io, signal }: Asked,

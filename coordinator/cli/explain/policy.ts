@@ -1,4 +1,7 @@
-/** `sdewan explain` of a policy as a value and as text: where it is enforced, for which pods, and for which not and why. Pure. */
+/**
+ * `sdewan explain` of a policy as a value and as text: where it is enforced, for which pods, and
+ * for which not and why. Pure.
+ */
 import * as z from 'zod';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { compilePolicy } from '#shared/policy/enforcement.ts';
@@ -89,7 +92,7 @@ type Place = z.infer<typeof placeSchema>;
 
 export type ExplainedPolicy = {
   policy: AnyPolicy;
-  /** Of this policy. */
+  /** Those of this policy. */
   enforcements: readonly PolicyEnforcement[];
   /** Undefined where they may not be seen. */
   groups: readonly AddressGroup[] | undefined;
@@ -172,7 +175,7 @@ const portText = ({ protocol, port, endPort, named }: Line, groups: Meant['group
   return `${protocol} ${number}${endPort === undefined ? '' : `-${endPort}`}`;
 };
 
-/** Of a group that its policy names. */
+/** The text of a group that its policy names. */
 const groupText = (group: Group | undefined): string => {
   if (group === undefined) return '';
   const { pods, namespaces, port } = group;
@@ -258,7 +261,7 @@ const curedBy = (reason: string): Pick<Place, 'cure'> => {
 
 const MAX_EXAMPLES = 5;
 
-/** What is written there stands in the order of the policy, so the groups of both are matched by it. */
+/** What is written stands in the order of the policy, which matches the groups of both. */
 const groupsAt = (
   spec: PolicyEnforcement['spec'],
   { namespace, cnf }: { namespace: string; cnf: string },

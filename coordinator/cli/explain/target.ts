@@ -60,7 +60,7 @@ export const ruleNamed = (
     { kind, name },
   );
 
-/** Of all of one kind. @throws UsageError as `ruleNamed` */
+/** The one among all of one kind. @throws UsageError as `ruleNamed` */
 export const oneNamed = <T extends KubeObject>(
   all: readonly T[],
   { kind, name }: { kind: string; name: string },

@@ -1,10 +1,10 @@
-/** The objects of an installation, with the images that somebody names. Pure. */
+/** The objects of an installation, with the images that a user names. Pure. */
 import * as z from 'zod';
 import type { Manifest } from '../../../deploy/installation/kustomization.ts';
 
 export type Images = { image?: string | undefined; agentImage?: string | undefined };
 
-/** What others need comes first; webhooks last, so that they block nothing before anybody answers them. */
+/** What others need comes first; webhooks last, so that they block nothing before they work. */
 const ORDER = [
   'Namespace',
   'CustomResourceDefinition',

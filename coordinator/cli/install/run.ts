@@ -42,7 +42,7 @@ export const runInstall: Run = async ({ options }, io, signal) => {
   });
 };
 
-/** Whoever reads it finds each object whole. */
+/** People who read it find each object whole. */
 const AS_TEXT = { lineWidth: 0, aliasDuplicateObjects: false };
 /** A large CRD takes the API server longer than a look. */
 const REQUEST_TIMEOUT_MS = 15_000;

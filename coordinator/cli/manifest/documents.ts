@@ -1,7 +1,8 @@
 /**
- * A manifest file as text that people wrote: YAML with any number of documents, or JSON. What a document means is read by the usual
- * schema; what is written back is edited in a tree in which every scalar is still the text that stood there (`0644` stays `0644`).
- * Documents that do not change come back to the byte.
+ * A manifest file as text that people wrote: YAML with any number of documents, or JSON. What a
+ * document means is read by the usual schema; what is written back is edited in a tree in which
+ * every scalar is still the text that stood there (`0644` stays `0644`). Documents that do not
+ * change come back to the byte.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -37,8 +38,8 @@ export class NoDocumentsError extends ManifestError {
 }
 
 /**
- * What becomes of the value of the document at `index`, counted from 0. Returns its argument, or an equal one, to change nothing;
- * `undefined`: the document goes.
+ * What becomes of the value of the document at `index`, counted from 0. Returns its argument, or an
+ * equal one, to change nothing; `undefined`: the document goes.
  */
 export type Transform = (value: unknown, index: number) => unknown;
 
@@ -58,7 +59,7 @@ const AS_WRITTEN: YamlOptions = {
   customTags: (tags) => [...tags, nothing],
 };
 
-/** The text with every document transformed. @throws ManifestError, and whatever `transform` throws */
+/** The text with every document transformed. @throws ManifestError, and what `transform` throws */
 export const transformManifest = (text: string, transform: Transform): string => {
   if (isJson(text)) return transformJson(text, transform);
   const meanings = parse(text, AS_KUBECTL);
@@ -82,13 +83,13 @@ export const transformManifest = (text: string, transform: Transform): string =>
     .join('');
 };
 
-/** @throws NoDocumentsError when the text has nothing but blanks and comments, ManifestError when it is no manifest */
+/** @throws NoDocumentsError for blanks and comments alone, ManifestError for no manifest */
 export const requireDocuments = (text: string): void => {
   if (parse(text, AS_KUBECTL).every((document) => document.toJS() === null))
     throw new NoDocumentsError('no documents');
 };
 
-/** The text with further documents behind it. JSON becomes the first document of YAML, as which kubectl reads it. */
+/** The text with further documents behind it. JSON becomes the first one of YAML, as in kubectl. */
 export const withDocuments = (text: string, values: readonly unknown[]): string => {
   if (values.length === 0) return text;
   const first = isJson(text) ? `---\n${text}` : text;

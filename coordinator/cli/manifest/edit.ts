@@ -1,4 +1,7 @@
-/** Brings the nodes of a YAML document from one value to another, touching only what differs: comments and order of the rest stay. */
+/**
+ * Brings the nodes of a YAML document from one value to another, touching only what differs:
+ * comments and order of the rest stay.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import {
   isMap,
@@ -17,7 +20,10 @@ import {
 type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions;
 type Fields = Record<string, unknown>;
 
-/** The node to put in the place of `node`, which means `before`; usually `node` itself. `options`: how its document was parsed. */
+/**
+ * The node to put in the place of `node`, which means `before`; usually `node` itself. `options`:
+ * how its document was parsed.
+ */
 export const edited = <T extends Node | null>(
   node: T,
   before: unknown,

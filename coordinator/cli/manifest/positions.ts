@@ -10,7 +10,7 @@ export type Path = readonly (string | number)[];
 
 export type Located = {
   value: unknown;
-  /** Of a field; of the nearest thing around it that is there, where it is not. */
+  /** The place of a field; where it is not there, that of the nearest thing around it. */
   at: (path: Path) => Position;
 };
 
@@ -48,7 +48,7 @@ const isList = (value: unknown): value is { items: unknown[] } =>
   'items' in value &&
   Array.isArray(value.items);
 
-/** Of the key where it is a field, of the item where it is in a list. */
+/** The offset of the key for a field, of the item in a list. */
 const offsetOf = (root: Node | null, path: Path): number => {
   let node: unknown = root;
   let offset = root?.range?.[0] ?? 0;

@@ -7,7 +7,10 @@ import { locatedObjects, type Located } from './positions.ts';
 /** `code`: of the command, which ends with it. */
 type Read<T> = { read: T[] } | { code: ExitCode };
 
-/** What `parse` makes of the text of each file. `file`: as people call it. @throws what `parse` throws besides ManifestError */
+/**
+ * What `parse` makes of the text of each file. `file`: as people call it. @throws what `parse`
+ * throws besides ManifestError
+ */
 export const readFiles = async <T>(
   files: readonly string[],
   { readText, say }: Pick<CommandIo, 'readText' | 'say'>,

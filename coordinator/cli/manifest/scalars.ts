@@ -1,6 +1,7 @@
 /**
- * Plain scalars as kubectl reads them (YAML 1.1 as Go's yaml.v2 has it, measured with kubectl 1.36): `yes` is true and `010` is 8, which
- * YAML 1.2 takes for a text and 10. What is not listed here both read alike.
+ * Plain scalars as kubectl reads them (YAML 1.1 as Go's yaml.v2 has it, measured with kubectl
+ * 1.36): `yes` is true and `010` is 8, which YAML 1.2 takes for a text and 10. What is not listed
+ * here both read alike.
  */
 import type { DocumentOptions, ParseOptions, ScalarTag, SchemaOptions } from 'yaml';
 

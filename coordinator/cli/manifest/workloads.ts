@@ -1,4 +1,4 @@
-/** Where pod templates are in a manifest: Pods, Deployments, StatefulSets, DaemonSets, and any of them in a List. */
+/** Where a manifest has pod templates: Pods, Deployments, StatefulSets, DaemonSets, in Lists. */
 import * as z from 'zod';
 import { own } from '#shared/util/own.ts';
 

@@ -25,7 +25,7 @@ export const shopPod = (
   ...more,
 });
 
-/** Of an object that the coordinator makes for CNF `cnf-1`. */
+/** The metadata of an object that the coordinator makes for CNF `cnf-1`. */
 export const metadataAt = (name: string) => ({
   name,
   namespace: 'edge',

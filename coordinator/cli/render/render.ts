@@ -65,7 +65,10 @@ export const render = (
   return { apiVersion: API_VERSION, kind: 'Rendering', cnfs, ...remarks };
 };
 
-/** What is in the files of each CNF, with the rules that the coordinator would make of others; `render` says what is wrong with them. */
+/**
+ * What is in the files of each CNF, with the rules that the coordinator would make of others;
+ * `render` says what is wrong with them.
+ */
 export const rulesIn = (
   sources: readonly ManifestSource[],
   networks: NetworkTable | undefined,
@@ -275,7 +278,7 @@ const sort = (
   }
 };
 
-/** One for each field: a text behind a semicolon that begins with no field goes on with the one before it. */
+/** One for each field: a text behind a semicolon that begins with no field belongs to the last. */
 const partsOf = (message: string): string[] =>
   message.split(/; (?=(?:spec|metadata|kind)\b[^ ]*: )/);
 

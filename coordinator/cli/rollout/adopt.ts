@@ -1,4 +1,7 @@
-/** `sdewan rollout adopt`: a Deployment of people gets a CNFDeployment as its owner. By the rights of who asks: the coordinator has none to take over anything. Pure. */
+/**
+ * `sdewan rollout adopt`: a Deployment of people gets a CNFDeployment as its owner. By the rights
+ * of who asks: the coordinator has none to take over anything. Pure.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';

@@ -13,10 +13,13 @@ type Subject = {
   signal: AbortSignal;
 };
 
-/** Each write of a status moves the version that a patch hits, several in a second while a set is staged. */
+/** Each write of a status moves the version that a patch hits, several times in a second. */
 const TRIES = 5;
 
-/** Looks, and writes what follows; where somebody has written meanwhile, once more. `look`: @throws UsageError when there is no such object */
+/**
+ * Looks, and writes what follows; once more where another client has written meanwhile. `look`:
+ * @throws UsageError when there is no such object
+ */
 export const applyChange = async (
   { client, namespace, name, io, signal }: Subject,
   look: () => Promise<Change>,

@@ -1,4 +1,4 @@
-/** What `sdewan rollout` asks of a CNFDeployment, as a patch that hits only what was looked at. Pure. */
+/** What `sdewan rollout` asks of a CNFDeployment, as a patch that only hits that version. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Patch } from '#shared/kube/client.ts';
 import { PROMOTE_ANNOTATION, RENEWED_ANNOTATION, ROLL_SET_ANNOTATION } from '#shared/names.ts';
@@ -47,7 +47,10 @@ export const promoted = (cnf: CnfDeployment): Change => {
   };
 };
 
-/** `to`: the number of a revision. Default: of a set that is staged or has failed back to the one that serves, else to the one before it. */
+/**
+ * `to`: the number of a revision. Default: of a set that is staged or has failed back to the one
+ * that serves, else to the one before it.
+ */
 export const undone = (
   cnf: CnfDeployment,
   sets: readonly FleetReplicaSet[],

@@ -26,7 +26,7 @@ export type BundleFile = { path: string; what: string; text: string };
 export type Bundle = {
   files: readonly BundleFile[];
   missing: readonly string[];
-  /** Of what else goes into it. */
+  /** Shows what else goes into it. */
   shownText: (text: string) => string;
 };
 
@@ -44,7 +44,10 @@ const secrets = resourceV1('', 'secrets', 'Secret');
 const COORDINATOR_PORT = 9_465;
 const COORDINATOR_CONTAINER = 'coordinator';
 
-/** Of one pod at a time: agents answer one question at a time anyway, and a thousand port-forwards at once help nobody. */
+/**
+ * One pod at a time: agents answer one question at a time anyway, and a thousand port-forwards at
+ * once would be no faster.
+ */
 export const collect = async (deps: CollectDeps): Promise<Bundle> => {
   const { cluster, namespace } = deps;
   const look = createCollector(deps);

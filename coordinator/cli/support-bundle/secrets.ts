@@ -1,6 +1,7 @@
 /**
- * What must not be in a support bundle. What an object's own fields tell to be a secret is removed wherever it stands, in logs and other
- * objects as well; of what other programs are started with only the names are kept, since nothing tells which of it is secret. Pure.
+ * What must not be in a support bundle. What an object's own fields tell to be a secret is removed
+ * wherever it stands, in logs and other objects as well; of what other programs are started with
+ * only the names are kept, since nothing tells which of it is secret. Pure.
  */
 import * as z from 'zod';
 import { isSecretName, type Redaction } from '#shared/protocol/redaction.ts';
@@ -10,7 +11,7 @@ import { jsonIn } from '#shared/util/json.ts';
 /** It repeats the object as text. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const NOT_SHOWN = '[not shown]';
-/** Of which the values of settings are ours, and documented. */
+/** Settings whose values are ours, and documented. */
 const OURS = /^SDEWAN_/;
 
 /** Values of fields, options and variables whose names tell that they are secret. */
@@ -40,7 +41,10 @@ const objectSchema = z.looseObject({
   metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).optional() }),
 });
 
-/** Of anything in Kubernetes: with what containers of others are started is left out, of pods as of pod templates wherever they stand. */
+/**
+ * Anything in Kubernetes: what containers of others are started with is left out, in pods as in pod
+ * templates wherever they stand.
+ */
 export const shownObject = (object: unknown, redaction: Redaction): unknown => {
   const { data } = objectSchema.safeParse(object);
   if (!data) return redaction.json(shownContainers(object, redaction));

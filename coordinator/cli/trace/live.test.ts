@@ -49,7 +49,7 @@ const INSPECTION = inspectionWith({
   ],
 });
 
-/** What nft 1.0.6 prints of what firewall4 makes of these sections, without chains that are not asked here. */
+/** What nft 1.0.6 prints of these sections by firewall4, without chains that are not asked here. */
 const LISTING = `table inet fw4 {
 	chain input {
 		type filter hook input priority filter; policy drop;

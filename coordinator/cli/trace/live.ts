@@ -1,4 +1,7 @@
-/** A packet through a pod, by two readings that check each other: its configuration of the firewall, and the rules of its kernel. Pure. */
+/**
+ * A packet through a pod, by two readings that check each other: its configuration of the firewall,
+ * and the rules of its kernel. Pure.
+ */
 import * as z from 'zod';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { Inspection } from '#shared/protocol/inspection.ts';
@@ -49,7 +52,7 @@ export type LivePacket = {
   out: string | undefined;
 };
 
-/** What an agent has answered; `kernel`: what nft lists, or why nobody can read it. */
+/** What an agent has answered; `kernel`: what nft lists, or why it cannot be read. */
 export type AnsweredPod = {
   inspection: Inspection;
   kernel: { text: string } | { unread: string };

@@ -50,7 +50,7 @@ export const tracePolicies = (
       [data.from, data.to].map((text) => addressesOf(text, { client, namespace, signal })),
     );
     const [from, to] = inOneFamily(ends);
-    // Everywhere: nobody knows beforehand which CNF a packet passes.
+    // Everywhere: which CNF a packet passes is not known beforehand.
     const [enforcements, groups] = await Promise.all([
       listAll({ client, signal }, policyEnforcementResource),
       listAll({ client, signal }, addressGroupResource),

@@ -7,7 +7,7 @@ import { runCli } from '../testing.ts';
 import { policyTraceText, policyTraceView, policyTraceViewSchema } from './policies.ts';
 
 const PODS = [shopPod('web', '10.1.1.1'), shopPod('db', '10.1.2.1'), shopPod('job', '10.1.9.1')];
-/** Of cnf-1: the first two pods are neighbours there. */
+/** The networks of cnf-1: the first two pods are neighbours there. */
 const NETWORKS = [{ name: 'net1', subnets: ['10.1.0.0/22', '10.1.8.0/22'] }];
 
 /** At cnf-1, as the coordinator writes it. */
@@ -87,7 +87,7 @@ describe('what NetworkPolicies at CNFs say of a packet', () => {
     const text = policyTraceText(view);
     expect(text).toContain('not through edge/cnf-1: both ends are in 10.1.0.0/22');
     expect(text).toContain('passes no place of ours: allowed, whatever the policies say');
-    // Of another subnet, and by the pods' own addresses, it passes.
+    // From another subnet, and by the pods' own addresses, it passes.
     expect(traced(inNet1, ['job', 'db']).verdict).toBe('denied');
     const inCluster = factsOf({ db: { ...only('db'), ingress: [] } });
     expect(traced(inCluster, ['web', 'db']).verdict).toBe('denied');

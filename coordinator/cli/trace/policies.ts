@@ -1,4 +1,4 @@
-/** A packet between two ends at each CNF that enforces NetworkPolicies: which of them decides. Pure. */
+/** A packet between two ends at each CNF with NetworkPolicies: which of them decides. Pure. */
 import * as z from 'zod';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { decide, passes, type Decided, type PolicyPacket } from '#shared/policy/decide.ts';

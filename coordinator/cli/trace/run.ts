@@ -138,7 +138,7 @@ const traceOfPod = async (
   }
 };
 
-/** Yes only where all pods accept it, no where one does not; and neither while something is not known of one. */
+/** Yes only where all pods accept it, no where one does not; else unknown. */
 const codeOfAll = (traces: readonly PodTrace[]): ExitCode => {
   const codes = new Set(
     traces.map(({ configuration, agree }) =>

@@ -21,7 +21,8 @@ const roleBindings = rbac('rolebindings', 'RoleBinding');
 export const webhookKinds = [
   admission('validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'),
   admission('mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'),
-  // That of deploy/1.36: a rule that is created from now on would wait for agents whose reports nobody receives.
+  // That of deploy/1.36: a rule that is created from now on would wait for agents whose reports
+  // reach no coordinator.
   admission('mutatingadmissionpolicybindings', 'MutatingAdmissionPolicyBinding'),
   admission('mutatingadmissionpolicies', 'MutatingAdmissionPolicy'),
 ];
@@ -50,7 +51,7 @@ export const definitionKinds = [
   resourceV1('apiextensions.k8s.io', 'customresourcedefinitions', 'CustomResourceDefinition'),
 ];
 
-/** Of everything in deploy/. */
+/** The label of everything in deploy/. */
 export const PART_OF = 'app.kubernetes.io/part-of=sdewan';
 
 export const labelled =
@@ -58,7 +59,10 @@ export const labelled =
   (): Promise<Found[]> =>
     findAll(client, kinds, { labelSelector, signal });
 
-/** What the coordinator makes in its own namespace and has no label. Each is asked for by its name: nobody else's Secret is read. */
+/**
+ * What the coordinator makes in its own namespace and has no label. Each is asked for by its name:
+ * no Secret of others is read.
+ */
 export const leaseAndSecret = async (
   finder: Finder,
   keptNamespace: string | undefined,

@@ -1,4 +1,7 @@
-/** Deletes Kubernetes objects until there are none, even if somebody creates new ones meanwhile. Generic: nothing in it is about this product. */
+/**
+ * Deletes Kubernetes objects until there are none, even if others create new ones meanwhile.
+ * Generic: nothing in it is about this product.
+ */
 import * as z from 'zod';
 import type { KubeClient, Selection } from '#shared/kube/client.ts';
 import { isNotFound, isOutdated, KubeError } from '#shared/kube/errors.ts';
@@ -64,7 +67,10 @@ export type Clearing = {
   signal: AbortSignal;
 };
 
-/** Resolves when `find` finds nothing more, or with what is left after `timeoutMs`. @throws KubeError, or the signal's reason */
+/**
+ * Resolves when `find` finds nothing more, or with what is left after `timeoutMs`. @throws
+ * KubeError, or the signal's reason
+ */
 export const clear = async (
   { client, clock, say }: RemovalDeps,
   { what, find, timeoutMs, leavesDependents, signal }: Clearing,
@@ -100,7 +106,10 @@ const removeEach = async (
   await atOnce(waiting, AT_ONCE, (one) => removeOne(client, one, options));
 };
 
-/** Only what was seen: another object of that name is found by the next look. Foreground: with its dependents, so that no pod outlives it. */
+/**
+ * Only what was seen: another object of that name is found by the next look. Foreground: with its
+ * dependents, so that no pod outlives it.
+ */
 const removeOne = async (
   client: Pick<KubeClient, 'delete'>,
   { resource, object: { metadata } }: Found,
@@ -126,10 +135,10 @@ const conditionsSchema = z.looseObject({
     ),
   }),
 });
-/** Of CustomResourceDefinitions and Namespaces. */
+/** Conditions of CustomResourceDefinitions and Namespaces. */
 const OF_DELETION = /^Terminating$|^Namespace.*(Remaining|Failure)$/;
 
-/** Why an object that is being deleted is still there, in the API server's words; empty where it does not say. */
+/** Why an object is still there while it is deleted, in the API server's words; may be empty. */
 export const deletionProblemsOf = ({ object }: Found): { reason: string; message: string }[] =>
   (conditionsSchema.safeParse(object).data?.status.conditions ?? [])
     .filter(({ type, status }) => OF_DELETION.test(type) && status === 'True')

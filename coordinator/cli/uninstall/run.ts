@@ -91,7 +91,7 @@ const leftOver = async (client: KubeClient, signal: AbortSignal): Promise<string
   );
   if (injected.length === 0) return ['done'];
   const commands: string[] = [];
-  // Of the pods of a workload one tells which it is.
+  // One of a workload's pods tells which it is.
   const sets = Map.groupBy(
     injected,
     (pod) => controllerFactsOf(pod).controller?.uid ?? pod.metadata.uid,

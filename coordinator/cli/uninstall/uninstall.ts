@@ -1,7 +1,8 @@
 /**
- * Takes the product out of a cluster in the one order that leaves nothing stuck in Terminating: webhooks, which would block pods and deletions once
- * nobody answers them; rules, while agents and coordinator are there to remove them from the CNFs; the coordinator, before
- * it creates again what is removed next; then what it left in namespaces, the CRDs, and the rest.
+ * Takes the product out of a cluster in the one order that leaves nothing stuck in Terminating:
+ * webhooks, which would block pods and deletions once they are not served; rules, while agents and
+ * coordinator are there to remove them from the CNFs; the coordinator, before it creates again what
+ * is removed next; then what it left in namespaces, the CRDs, and the rest.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isOutdated } from '#shared/kube/errors.ts';
@@ -48,7 +49,10 @@ export type UninstallOptions = RemovalDeps & {
   signal: AbortSignal;
 };
 
-/** True when nothing is left of what should go. Can be run again wherever it stopped. @throws KubeError, or the signal's reason */
+/**
+ * True when nothing is left of what should go. Can be run again wherever it stopped. @throws
+ * KubeError, or the signal's reason
+ */
 export const uninstall = async (options: UninstallOptions): Promise<boolean> => {
   const steps = options.keepRules ? whatHoldsRules(options) : everything(options);
   for (const step of options.unlessRules ? [noRules(options), ...steps] : steps)
@@ -71,7 +75,10 @@ const cleared =
     return left.length === 0;
   };
 
-/** A namespace whose conditions say that all is removed is held by pods that are being deleted, of a node that is lost or with finalizers. */
+/**
+ * A namespace whose conditions say that all is removed is held by pods that are being deleted, of a
+ * node that is lost or with finalizers.
+ */
 const podsIn = async (
   { resource, object }: Found,
   { client, signal }: UninstallOptions,
@@ -111,8 +118,9 @@ const policiesGone = (options: UninstallOptions): Step =>
   cleared(options, 'policies and roles', labelled(options, clusterKinds, PART_OF));
 
 /**
- * The settings of two policies are ConfigMaps, which go after this. An API server looks once a second which policies are bound. One that sees a
- * ConfigMap go while it still takes the policy for bound finds none of that name until it is restarted, whatever is installed again
+ * The settings of two policies are ConfigMaps, which go after this. An API server looks once a
+ * second which policies are bound. One that sees a ConfigMap go while it still takes the policy for
+ * bound finds none of that name until it is restarted, whatever is installed again
  * (kubernetes/kubernetes#130887), and then refuses all rules that the policy judges.
  */
 const policiesUnbound =
@@ -134,8 +142,9 @@ const fleetsReleased =
   };
 
 /**
- * The coordinator would make what CNFs enforce of NetworkPolicies again and again. While their kinds are being deleted, the API server takes no
- * new ones, and those that there are go as rules do.
+ * The coordinator would make what CNFs enforce of NetworkPolicies again and again. While their
+ * kinds are being deleted, the API server takes no new ones, and those that there are go as rules
+ * do.
  */
 const enforcementEnds =
   (options: UninstallOptions): Step =>
@@ -178,7 +187,8 @@ const whatHoldsRules = (options: UninstallOptions): Step[] => [
   coordinatorGone(options),
   namespacesCleared(options),
   cleared(options, 'CNFStatuses', labelled(options, statusKinds, KEPT_SELECTOR)),
-  // Before the finalizers: a policy lets nobody but the coordinator and administrators of the cluster take them off.
+  // Before the finalizers: a policy lets only the coordinator and administrators of the cluster
+  // take them off.
   policiesGone(options),
   policiesUnbound(options),
   () => takeFinalizersOff(options),
@@ -186,8 +196,9 @@ const whatHoldsRules = (options: UninstallOptions): Step[] => [
 ];
 
 /**
- * The API server waits longer and longer before it tries again to delete the objects of a kind, minutes in the end. That is easily met
- * with kinds that are younger than some seconds (measured, 1.36: "storage is (re)initializing"). Any change makes it try at once.
+ * The API server waits longer and longer before it tries again to delete the objects of a kind,
+ * minutes in the end. That is easily met with kinds that are younger than some seconds (measured,
+ * 1.36: "storage is (re)initializing"). Any change makes it try at once.
  */
 const crdsTriedAgain = async (options: UninstallOptions): Promise<Found[]> => {
   const { client, clock, signal } = options;
@@ -253,7 +264,7 @@ const sayNames = ({ say }: UninstallOptions, names: readonly string[]): void => 
 
 const MAX_NAMED = 20;
 
-/** Nobody would remove ours any more; ICN's are for its controller. */
+/** Without a coordinator ours would stay; ICN's are for its controller. */
 const takeFinalizersOff = async (options: UninstallOptions): Promise<boolean> => {
   const released = withoutFinalizers(options, [AGENTS_FINALIZER]);
   for (;;) {

@@ -1,4 +1,7 @@
-/** `sdewan version` as a value and as text. Pure. An image tells its version by its tag, as nothing else in a cluster does. */
+/**
+ * `sdewan version` as a value and as text. Pure. An image tells its version by its tag, as nothing
+ * else in a cluster does.
+ */
 import * as z from 'zod';
 import { API_VERSION, headOf } from '../../views/output/format.ts';
 import { table } from '../../views/output/table.ts';
