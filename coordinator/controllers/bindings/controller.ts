@@ -1,6 +1,7 @@
 /**
- * Watches CNF pods, workloads and bindings (they mark namespaces); owns in each namespace with CNFs what their agents need: two
- * RoleBindings, and the ConfigMap with the coordinator's CA; writes these, and removes them when no CNF is left.
+ * Watches CNF pods, workloads and bindings (they mark namespaces); owns in each namespace with CNFs
+ * what their agents need: two RoleBindings, and the ConfigMap with the coordinator's CA; writes
+ * these, and removes them when no CNF is left.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -31,14 +32,17 @@ export type BindingsDeps = ControllerDeps & {
   accounts: () => AccountsOf | undefined;
   /** Those with CNFs, and those that have what we keep in them. */
   namespaces: () => Iterable<string>;
-  /** PEM of the CAs to publish; undefined when somebody else gives them to the agents: then the ConfigMap is left alone. */
+  /**
+   * PEM of the CAs to publish; undefined when others give them to the agents: then the ConfigMap is
+   * left alone.
+   */
   caBundle: (() => string) | undefined;
 };
 
 export type BindingsController = Pick<Controller, 'mark' | 'run'> & {
   /**
-   * A CNF is about to appear there: its CA should be there before it, although no watch has shown it yet. For a while the
-   * namespace counts as having a CNF.
+   * A CNF is about to appear there: its CA should be there before it, although no watch has shown
+   * it yet. For a while the namespace counts as having a CNF.
    */
   announce: (namespace: string) => void;
 };
@@ -47,7 +51,7 @@ export type BindingsController = Pick<Controller, 'mark' | 'run'> & {
 const COALESCE_MS = 50;
 /** From the review of a workload to the event of the watch about it. */
 const ANNOUNCED_FOR_MS = 60_000;
-/** Somebody may have changed what we keep there. */
+/** Another client may have changed what we keep there. */
 const LOOK_AGAIN_MS = 300_000;
 const CONCURRENCY = 4;
 
@@ -68,7 +72,8 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
     signal: AbortSignal,
   ): Promise<Outcome> => {
     const namespace = await find(client, namespaces, { name }, { signal });
-    // Nothing can be created in a namespace that is being deleted, and all of it is removed with it.
+    // Nothing can be created in a namespace that is being deleted, and all of it is removed with
+    // it.
     if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined)
       return 'done';
     const accounts = accountsOf(name);

@@ -1,10 +1,11 @@
-/** What a namespace with CNFs has to have, so that their agents can read rules and trust the coordinator. Pure. */
+/** What a namespace with CNFs needs, so that agents read rules and trust the coordinator. Pure. */
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
 import { DEFAULT_SERVICE_ACCOUNT } from '../../sources/workload.ts';
 
 /**
- * Service accounts by the name of the RoleBinding, which is that of the ClusterRole that it binds; none: no binding. `defaultReadsKeys`: the namespace lets service
- * account `default` read the kinds that hold keys.
+ * Service accounts by the name of the RoleBinding, which is that of the ClusterRole that it binds;
+ * none: no binding. `defaultReadsKeys`: the namespace lets service account `default` read the kinds
+ * that hold keys.
  */
 export const desiredBindings = (
   accounts: readonly string[],
@@ -20,7 +21,7 @@ export const desiredBindings = (
 
 export const RBAC = 'rbac.authorization.k8s.io';
 
-/** Of a RoleBinding that gives a ClusterRole to service accounts of its own namespace. */
+/** A RoleBinding's fields that give a ClusterRole to service accounts of its own namespace. */
 export const bindingFields = (role: string, namespace: string, accounts: readonly string[]) => ({
   roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: role },
   subjects: accounts.map((name) => ({ kind: 'ServiceAccount', name, namespace })),

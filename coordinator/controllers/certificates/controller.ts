@@ -1,7 +1,8 @@
 /**
- * Watches nothing, but looks at the certificate Secret again and again; owns it, and CAs and paths in the webhook configurations; writes both,
- * one step of the plan at a time. The Secret is the one truth, and whatever is served was read back from it: a replica that does not lead
- * reads it, and writes nothing.
+ * Watches nothing, but looks at the certificate Secret again and again; owns it, and CAs and paths
+ * in the webhook configurations; writes both, one step of the plan at a time. The Secret is the one
+ * truth, and whatever is served was read back from it: a replica that does not lead reads it, and
+ * writes nothing.
  */
 import { createController, type Controller, type ControllerDeps } from '#shared/kube/controller.ts';
 import { carryOut } from './steps.ts';
@@ -15,11 +16,12 @@ export type CertificatesDeps = ControllerDeps & {
   store: SecretStore;
   policy: CertificatePolicy;
   /**
-   * Writes into the webhook configurations which CAs to trust and which paths to call. The plan goes on only after it resolved; false: there is
-   * nothing to write, as before `kubectl apply` has come to the webhook configurations, which it creates last.
+   * Writes into the webhook configurations which CAs to trust and which paths to call. The plan
+   * goes on only after it resolved; false: there is nothing to write, as before `kubectl apply` has
+   * come to the webhook configurations, which it creates last.
    */
   publish: (published: Published, signal: AbortSignal) => Promise<boolean>;
-  /** How often the Secret is looked at for what cert-manager or the replica that leads has written. */
+  /** How often the Secret is looked at for what cert-manager or the leader has written. */
   pollMs: number;
 };
 
@@ -27,7 +29,10 @@ export type CertificatesDeps = ControllerDeps & {
 export type Published = { bundle: string; token: string };
 
 export type Certificates = {
-  /** Takes the first steps, or waits for those of another replica, until there is something to serve. @throws when the API server refuses or the signal aborts */
+  /**
+   * Takes the first steps, or waits for those of another replica, until there is something to
+   * serve. @throws when the API server refuses or the signal aborts
+   */
   prepare: (signal: AbortSignal) => Promise<void>;
   /** @throws before `prepare` */
   serving: () => Pair;
@@ -37,7 +42,7 @@ export type Certificates = {
   onBundle: (listener: (bundle: string) => void) => void;
   /** Whether a path of a webhook that ends in it was written to the API server by us. */
   isGoodToken: (token: string) => boolean;
-  /** When the served certificate ends, milliseconds since 1970: for the metric that people should alert on. */
+  /** When the served certificate ends, milliseconds since 1970: for the metric to alert on. */
   expiresAt: () => number;
   run: (signal: AbortSignal) => Promise<void>;
 };
@@ -46,10 +51,13 @@ export type Certificates = {
 const MAX_STEPS = 8;
 /** Between looks for the first certificate. */
 const AWAITED_AGAIN_MS = 200;
-/** An API server that has just been given our rights may refuse at first; a coordinator that is ready is one that it can call. */
+/**
+ * An API server that has just been given our rights may refuse at first; a coordinator that is
+ * ready is one that it can call.
+ */
 const PUBLISH_TRIES = 25;
 const PUBLISH_AGAIN_MS = 1_000;
-/** `kubectl apply` creates webhook configurations last, and may come to them when we have started long since. */
+/** `kubectl apply` creates webhook configurations last, and may do so long after our start. */
 const APPLY_LOOKS = 60;
 /** The only key: there is one Secret. */
 const SECRET = 'certificates';

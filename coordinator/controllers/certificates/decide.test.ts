@@ -31,7 +31,7 @@ const live = async (hours: number, from?: Material) => {
   return steps;
 };
 
-/** Of one life, which costs many keys: the steps of its first hours. */
+/** The length of one life, which costs many keys: the steps of its first hours. */
 const LONGEST = 3_000;
 const longest = live(LONGEST);
 const liveFor = async (hours: number) => (await longest).filter(({ hour }) => hour <= hours);

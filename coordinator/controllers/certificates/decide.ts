@@ -1,6 +1,7 @@
 /**
- * What has to be done with the certificates next, one step at a time, so that each step is one fenced write that replicas
- * can race for. Invariant: what is served is signed by a CA that clients have trusted for at least the overlap.
+ * What has to be done with the certificates next, one step at a time, so that each step is one
+ * fenced write that replicas can race for. Invariant: what is served is signed by a CA that clients
+ * have trusted for at least the overlap.
  */
 import type { Material } from './material.ts';
 import { inspect, isSignedBy, isValidFor, type CertificateFacts, type Pair } from './x509.ts';
@@ -30,7 +31,7 @@ export type Step =
 /** `at`: when it is due, milliseconds since 1970. */
 type DatedStep = { step: Exclude<Step['step'], 'wait' | 'bootstrap' | 'make-token'>; at: number };
 
-/** Renewal begins when this part of a certificate's life is over: the rest is for problems to be noticed and fixed. */
+/** Renewal begins after this part of a certificate's life: the rest is for problems to be fixed. */
 const RENEW_AFTER = 2 / 3;
 /** As a part of a serving certificate's life. */
 const LAST_HOURS = 1 / 10;
@@ -70,8 +71,8 @@ const changeCa = (
     return [{ step: 'switch-ca', at: inspect(next.cert).issuedAt + overlapMs }];
   const announce: DatedStep = { step: 'announce-ca', at: renewAt(inspect(signing.cert)) };
   if (trusted.length === 1) return [announce];
-  // The serving certificate was made at the switch, so its age is the time since the old CA's last use; half a life, because
-  // a renewal begins its age anew.
+  // The serving certificate was made at the switch, so its age is the time since the old CA's last
+  // use; half a life, because a renewal begins its age anew.
   const sinceSwitchMs = Math.min(overlapMs, servingLifetimeMs / 2);
   return [announce, { step: 'drop-old-ca', at: inspect(serving.cert).issuedAt + sinceSwitchMs }];
 };

@@ -1,6 +1,7 @@
 /**
- * What the certificate Secret holds. `tls.crt`, `tls.key` and `ca.crt` are named as in every TLS Secret, so one that
- * cert-manager or a person made reads the same; the other keys are there only when the coordinator is its own CA.
+ * What the certificate Secret holds. `tls.crt`, `tls.key` and `ca.crt` are named as in every TLS
+ * Secret, so one that cert-manager or a person made reads the same; the other keys are there only
+ * when the coordinator is its own CA.
  */
 import { readTokens, writeTokens, type PathToken } from './path-tokens.ts';
 import { isSignedBy, splitBundle, type Pair } from './x509.ts';
@@ -9,11 +10,11 @@ export type Material = {
   serving: Pair;
   /** PEM of every CA that clients have to trust, newest first. */
   trusted: readonly string[];
-  /** Signs serving certificates now. Absent in a Secret that somebody else provides. */
+  /** Signs serving certificates now. Absent in a Secret that others provide. */
   signing: Pair | undefined;
   /** Is trusted already and will sign when every client has it. */
   next: Pair | undefined;
-  /** Ends of the paths of our webhooks, newest first. None in a Secret that somebody else provides. */
+  /** Ends of our webhooks' paths, newest first. None in a Secret that others provide. */
   tokens: readonly PathToken[];
 };
 
@@ -49,7 +50,7 @@ export const readMaterial = (data: SecretData | undefined): Material | undefined
   return isUsable(material) ? material : undefined;
 };
 
-/** Somebody else put a certificate there, e.g. cert-manager: it is used as it is, and never written. */
+/** Others put a certificate there, e.g. cert-manager: it is used as it is, never written. */
 export const isProvided = (data: SecretData | undefined): boolean =>
   (data?.[KEYS.servingCert] ?? '') !== '' && (data?.[KEYS.signingKey] ?? '') === '';
 

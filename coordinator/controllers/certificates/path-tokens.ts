@@ -1,7 +1,8 @@
 /**
- * The random ends of the paths of our webhooks, by which the API server proves itself: nobody else can read them. Made with each serving
- * certificate and kept beside it, so that all replicas have the same. A new one is used when every replica has read it, and the one
- * before is good for an hour more.
+ * The random ends of the paths of our webhooks, by which the API server proves itself: no other
+ * client can read them. Made with each serving certificate and kept beside it, so that all replicas
+ * have the same. A new one is used when every replica has read it, and the one before is good for
+ * an hour more.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -34,11 +35,14 @@ export const withNewToken = (
   return [{ token, since: now }, ...kept].slice(0, MAX_TOKENS);
 };
 
-/** For a certificate in a Secret that is not ours to write: the same on each replica, and derived from the private key alone. */
+/**
+ * For a certificate in a Secret that is not ours to write: the same on each replica, and derived
+ * from the private key alone.
+ */
 export const tokenOfKey = (key: string): string =>
   createHmac('sha256', key).update('paths of webhooks').digest('hex').slice(0, 32);
 
-/** The one that the API server has to use: the newest that every replica has had `spreadMs` to read. */
+/** The one that the API server has to use: the newest that all had `spreadMs` to read. */
 export const tokenInUse = (
   tokens: readonly PathToken[],
   now: number,

@@ -1,4 +1,7 @@
-/** Reads and writes the certificate Secret. Writes are fenced to the version that was read, so of several replicas one wins. */
+/**
+ * Reads and writes the certificate Secret. Writes are fenced to the version that was read, so of
+ * several replicas one wins.
+ */
 import type * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { dataObjectSchema, resourceV1 } from '#shared/kube/objects.ts';
@@ -11,7 +14,7 @@ const secrets = resourceV1('', 'secrets', 'Secret', dataObjectSchema);
 
 export type StoredMaterial = {
   material: Material | undefined;
-  /** Somebody else's: not to be written. */
+  /** That of others: not to be written. */
   provided: boolean;
   /** As it was read; undefined when there is none yet. */
   secret: Secret | undefined;

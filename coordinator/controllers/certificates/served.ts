@@ -1,4 +1,7 @@
-/** What is served: the last material that was read, and the paths of webhooks that go with it. Listeners hear when either part of it is another. */
+/**
+ * What is served: the last material that was read, and the paths of webhooks that go with it.
+ * Listeners hear when either part of it is another.
+ */
 import type { Clock } from '#shared/runtime/clock.ts';
 import { bundleOf, type Material } from './material.ts';
 import {
@@ -10,7 +13,7 @@ import {
 } from './path-tokens.ts';
 import type { Pair } from './x509.ts';
 
-/** Replicas look at the Secret once in `pollMs`; in so many of them each has read it, though one look failed. */
+/** Replicas look once in `pollMs`; after so many looks each has read it, though one failed. */
 const LOOKS = 3;
 
 export const createServed = ({ clock, pollMs }: { clock: Pick<Clock, 'now'>; pollMs: number }) => {

@@ -1,4 +1,4 @@
-/** Keeps in our webhook configurations the CAs that the API server has to trust, and the paths that it has to call. */
+/** Keeps in our webhook configurations the CAs to trust, and the paths to call. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
@@ -8,7 +8,7 @@ const webhookSchema = z.object({
   name: z.string(),
   clientConfig: z.object({
     caBundle: z.string().optional(),
-    /** Of a coordinator that runs outside of the cluster; otherwise `service`. */
+    /** The URL of a coordinator that runs outside of the cluster; otherwise `service`. */
     url: z.string().optional(),
     service: z.object({ path: z.string().optional() }).optional(),
   }),
@@ -26,9 +26,11 @@ const CONFIGURATIONS: readonly ResourceType<z.infer<typeof schema>>[] = [
 export const ADMISSION_PATH = '/admission/';
 
 /**
- * Resolves when both hold the bundle and paths that end in the token, and tells whether both are there: one that is not installed is left
- * alone, since the coordinator works without webhooks. By index, not by server-side apply: an entry of ours that the installation no longer has would keep a name and a CA,
- * and the API server would refuse the rest. @throws KubeError, also when somebody else wrote meanwhile: try again
+ * Resolves when both hold the bundle and paths that end in the token, and tells whether both are
+ * there: one that is not installed is left alone, since the coordinator works without webhooks. By
+ * index, not by server-side apply: an entry of ours that the installation no longer has would keep
+ * a name and a CA, and the API server would refuse the rest.
+ * @throws KubeError, also when another client wrote meanwhile: try again
  */
 export const publishWebhooks = async (
   client: Pick<KubeClient, 'get' | 'patch'>,

@@ -1,4 +1,7 @@
-/** Makes and reads the two kinds of certificates that we use: a CA, and a serving certificate signed by it. PEM in, PEM out. */
+/**
+ * Makes and reads the two kinds of certificates that we use: a CA, and a serving certificate signed
+ * by it. PEM in, PEM out.
+ */
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import { X509Certificate, type webcrypto } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
- * Watches CNF pods and what agents report of their OpenWRT; owns the CNFStatus of each purpose that has pods, and writes ICN's, too. An
- * object is written when what is known differs from it, not more often than the limits below. Removes only what it made.
+ * Watches CNF pods and what agents report of their OpenWRT; owns the CNFStatus of each purpose that
+ * has pods, and writes ICN's, too. An object is written when what is known differs from it, not
+ * more often than the limits below. Removes only what it made.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -40,7 +41,10 @@ export type CnfStatusDeps = ControllerDeps & {
 };
 
 export type CnfStatusController = {
-  /** Something about the pods of the purpose has changed; `haste`: whether it has changed that their OpenWRTs can be reported, and not only how they are. */
+  /**
+   * Something about the pods of the purpose has changed; `haste`: whether it has changed that their
+   * OpenWRTs can be reported, and not only how they are.
+   */
   mark: (cnf: Cnf, haste: boolean) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
@@ -49,10 +53,13 @@ export type CnfStatusController = {
 const COALESCE_MS = cnfStatusResource.coalesceMs;
 /** Between two writes of one object: a tunnel that flaps must not keep the API server busy. */
 const WRITE_INTERVAL_MS = 5_000;
-/** The same when the problem of a pod has begun or ended, and before such a write: whoever looks has to see it within a second. */
+/**
+ * The same when the problem of a pod has begun or ended, and before such a write: a user sees it
+ * within a second.
+ */
 const PROBLEM_INTERVAL_MS = 500;
 const PROBLEM_COALESCE_MS = 50;
-/** Of all pods, so it changes most often; ICN's controller writes it as often. */
+/** For all pods, so it changes most often; ICN's controller writes it as often. */
 const CLASSIC_INTERVAL_MS = 30_000;
 const CONCURRENCY = 2;
 /** Keys are `namespace/purpose`, and this one for ICN's object. */
@@ -92,7 +99,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     const labels = { ...MANAGED_BY, ...(cnf && { [PURPOSE_LABEL]: cnf.purpose }) };
     const desired = { metadata: { ...place, labels }, fields: { spec: {} } };
     const object = present ?? (await keep({ ...owned, signal }, desired, undefined)).object;
-    // Somebody else has created it meanwhile.
+    // Another client has created it meanwhile.
     if (!object) return OVERTAKEN;
     const isNews = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
     if (isNews) written.set(key, { at: clock.monotonic(), problems });
@@ -113,7 +120,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     return true;
   };
 
-  /** Somebody else's stays. */
+  /** Only ours is removed. */
   const remove = async (
     object: CnfStatusObject | undefined,
     signal: AbortSignal,
@@ -167,7 +174,7 @@ const cnfOf = (key: string): Cnf => {
   return { namespace: key.slice(0, at), purpose: key.slice(at + 1) };
 };
 
-/** Label values can have capitals and `_`, names of objects cannot; a hash keeps those apart that become alike. */
+/** Label values can have capitals and `_`, names of objects cannot; a hash keeps them apart. */
 export const objectNameOf = (purpose: string): string => {
   const name = purpose
     .toLowerCase()

@@ -13,7 +13,7 @@ type Sources = { pods: CnfPods; reports: Reports } & Pick<
   'monotonic' | 'silentAfterMs'
 >;
 
-/** Of pods that may still run: those of one purpose, or all. */
+/** What is known of pods that may still run: those of one purpose, or all. */
 export const knowledgeOf = (
   of: { namespace: string; purpose: string } | undefined,
   sources: Sources,

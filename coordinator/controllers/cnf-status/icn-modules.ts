@@ -1,4 +1,4 @@
-/** What ICN's `GET v1/status` would answer, as far as agents report it: for readers of `sdewan-system/cnf-status`. */
+/** What ICN's `GET v1/status` would answer: for readers of `sdewan-system/cnf-status`. */
 import type { Information } from '#shared/protocol/information.ts';
 
 export const icnModules = ({ interfaces, routes, tunnels, wans }: Information): object[] => {

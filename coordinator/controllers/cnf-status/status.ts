@@ -1,4 +1,4 @@
-/** The status of CNFStatus objects out of what the agents reported. Pure; the same pods give the same status. */
+/** The status of CNFStatus objects out of the agents' reports. Pure; equal pods, equal status. */
 import type { Information } from '#shared/protocol/information.ts';
 import { MAX_STATUS_PODS, type CnfStatus, type PodStatus } from '#shared/resources/cnf-status.ts';
 import { icnModules } from './icn-modules.ts';
@@ -20,7 +20,7 @@ export type PodKnowledge = {
   reported: { information: Information; since: number } | undefined;
 };
 
-/** etcd takes 1.5 MiB; nobody wants to read that. */
+/** etcd takes 1.5 MiB, more than people read. */
 const MAX_BYTES = 393_216;
 const MAX_PROBLEMS = 5;
 

@@ -14,7 +14,7 @@ import type { FleetPod } from './pod.ts';
 /** What tells the pods of one ReplicaSet from those of another. */
 export const HASH_LABEL = 'pod-template-hash';
 const REVISION_ANNOTATION = 'deployment.kubernetes.io/revision';
-/** Of `kubectl rollout restart`. */
+/** The annotation of `kubectl rollout restart`. */
 export const RESTARTED_ANNOTATION = 'kubectl.kubernetes.io/restartedAt';
 
 const texts = z.record(z.string(), z.string());
@@ -168,11 +168,11 @@ const isOpening = ({ status }: FleetPodObject): boolean => {
 const momentOf = (condition: { lastTransitionTime?: string | null | undefined } | undefined) =>
   Date.parse(condition?.lastTransitionTime ?? '1970-01-01T00:00:00Z');
 
-/** Of the sets of one Deployment the highest is the one that was wanted last; 0: it has none yet. */
+/** The highest of a Deployment's sets is the one that was wanted last; 0: it has none yet. */
 export const revisionNumberOf = ({ metadata }: FleetReplicaSet): number =>
   Number(metadata.annotations?.[REVISION_ANNOTATION] ?? 0);
 
-/** The set of the template that the Deployment has; undefined while its controller has not come to it. */
+/** The set of the Deployment's template; undefined while its controller has not come to it. */
 export const newestSet = (
   { metadata, status }: FleetDeployment,
   sets: readonly FleetReplicaSet[],
@@ -193,7 +193,7 @@ export const replicaFailure = ({ status }: FleetDeployment): string | undefined 
 /** What there is of a CNFDeployment. */
 export type Found = {
   present: FleetDeployment | undefined;
-  /** Of that Deployment. */
+  /** The sets of that Deployment. */
   sets: readonly FleetReplicaSet[];
   live: readonly FleetPodObject[];
   /** Names of pods that have ended and still exist; of those alone that a CNF is there for. */

@@ -17,13 +17,13 @@ export class NameTakenError extends Error {
   }
 }
 
-/** Of a template that was stored before it had a bound, or while no webhook was asked. */
+/** A template that was stored before it had a bound, or while no webhook was asked. */
 export class TooLargeError extends Error {}
 
 /** The API server says so without having been sent anything. */
 export class NoRightError extends Error {}
 
-/** A Deployment that does not exist cannot have changed: this conflict is one with something else. */
+/** A Deployment that does not exist cannot have changed: the conflict is with something else. */
 export class DeniedError extends Error {}
 
 export const brokenBy = (

@@ -1,4 +1,7 @@
-/** What a roll-out does to pods: a label, an annotation and one condition. Each call can only hit the pod that was judged. */
+/**
+ * What a roll-out does to pods: a label, an annotation and one condition. Each call can only hit
+ * the pod that was judged.
+ */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { ACTIVE_LABEL, DELETION_COST_ANNOTATION, HANDED_OVER_GATE } from '#shared/names.ts';
 import { atOnce } from '#shared/util/at-once.ts';
@@ -14,9 +17,9 @@ type Calls = {
 };
 
 /**
- * All pods at once, with one call for each: its label is there no later than its condition. What takes the traffic from a pod comes when the others
- * have been given it.
- * @throws KubeError; a conflict: somebody has changed a pod since
+ * All pods at once, with one call for each: its label is there no later than its condition. What
+ * takes the traffic from a pod comes when the others have been given it.
+ * @throws KubeError; a conflict: another client has changed a pod since
  */
 export const carryOutActions = async (
   actions: readonly Action[],
@@ -57,7 +60,8 @@ const call = (
     return client.patch(fleetPods, key, { patch: { type: 'merge', body }, signal });
   }
   const status = { conditions: conditionsWith(pod, gate.do === 'open', now) };
-  // The list is written whole, so it has to be the one that was read. Labels and annotations are written by way of the status as well.
+  // The list is written whole, so it has to be the one that was read. Labels and annotations are
+  // written by way of the status as well.
   const body = { metadata: { uid, resourceVersion, ...marks }, status };
   return client.patch(fleetPods, key, {
     patch: { type: 'merge', body },

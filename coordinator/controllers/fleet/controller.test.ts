@@ -1,4 +1,4 @@
-/** The controller against an API server in memory: what it writes, in which order, and what it leaves alone. */
+/** The controller against an API server in memory: what it writes, in which order, and what not. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
@@ -325,7 +325,7 @@ it('a standby gets the label when the active pod is gone, after the status says 
   await serve();
   standby();
   await look();
-  // Who has confirmed it is said two seconds later.
+  // Which pod has confirmed it is said two seconds later.
   await pass(3);
   expect(statusOf()).toMatchObject({
     active: 'cnf-1-hash1-a',
@@ -855,7 +855,7 @@ it('a pod that does not run within spec.createTimeout is replaced exactly then, 
   standby();
   const { metadata, ...pod } = api.get('pods', 'cnf-1-hash1-b') ?? { metadata: { name: '' } };
   const creationTimestamp = new Date().toISOString();
-  // Nobody has said anything of it: that is as old as the pod, and no older.
+  // No agent has said anything of it: that is as old as the pod, and no older.
   api.put(fleetPods, { ...pod, metadata: { ...metadata, creationTimestamp }, status: {} });
   await look();
   await pass(55);

@@ -1,7 +1,8 @@
 /**
- * Watches CNFDeployments, their Deployments, pods and reports; owns the Deployment of each, the gate and the label of its pods, its CNFSets and CNFs, and its
- * status.
- * Each look reads pods and sets from the API server: which pods get the traffic is not decided by what a watch knew a moment ago.
+ * Watches CNFDeployments, their Deployments, pods and reports; owns the Deployment of each, the
+ * gate and the label of its pods, its CNFSets and CNFs, and its status. Each look reads pods and
+ * sets from the API server: which pods get the traffic is not decided by what a watch knew a moment
+ * ago.
  */
 import {
   againIn,
@@ -34,7 +35,7 @@ export type FleetDeps = ControllerDeps &
   };
 
 export type FleetController = {
-  /** Something that a roll-out of the CNF may wait for has changed: one of its rules or pods, or what an agent says. */
+  /** Something that a roll-out of the CNF may wait for has changed: a rule, a pod, or a report. */
   mark: (cnf: Pick<CnfPod, 'namespace' | 'purpose'>) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
@@ -50,7 +51,7 @@ const CONCURRENCY = 4;
 
 export const createFleetController = (deps: FleetDeps): FleetController => {
   const { client, clock, log, namespace, orders, record, rollOuts } = deps;
-  /** Of those whose rights are asked for again. */
+  /** Those whose rights are asked for again. */
   const lacking = new Map<string, Backoff>();
   const markObject = (object: KubeObject): void => controller.mark(keyOf(object));
   const { cnfs, cordoned, deployments } = createWatches(deps, markObject);

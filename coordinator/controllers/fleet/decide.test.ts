@@ -25,7 +25,10 @@ const old = fleetPod('old-1');
 const next = fleetPod('new-1');
 const serving = fleetPod('new-1', { ready: true, gate: 'open', active: true });
 
-/** One look: what is done comes when new distances are written and agents that were in step have them, which is a look of its own. */
+/**
+ * One look: what is done comes when new distances are written and agents that were in step have
+ * them, which is a look of its own.
+ */
 const look = (pods: readonly FleetPod[], memory: Memory, changes: Partial<RollOutFacts> = {}) => {
   const known = facts(pods, changes);
   const first = steer(known, memory);

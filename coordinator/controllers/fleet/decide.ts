@@ -1,7 +1,9 @@
 /**
- * What a roll-out of a CNFDeployment does next, out of what is known at this moment and the little that was remembered. Kubernetes makes and
- * removes the pods of both sets; decided here is when those of the staged set may have the traffic, and when they lose it again. Pure: the
- * same facts give the same decision, whichever coordinator looks, and a step that was cut off is taken again by the next look.
+ * What a roll-out of a CNFDeployment does next, out of what is known at this moment and the little
+ * that was remembered. Kubernetes makes and removes the pods of both sets; decided here is when
+ * those of the staged set may have the traffic, and when they lose it again. Pure: the same facts
+ * give the same decision, whichever coordinator looks, and a step that was cut off is taken again
+ * by the next look.
  */
 import { few } from '#shared/util/few.ts';
 import {
@@ -24,7 +26,10 @@ export const STAGES = [
   'Staged',
   /** Each pod of the new set does, and not each has every rule. */
   'Connected',
-  /** The new set has every rule, and distances have been swapped; not each agent has said that it has its own in force. */
+  /**
+   * The new set has every rule, and distances have been swapped; not each agent has said that it
+   * has its own in force.
+   */
   'Swapping',
   /** The new set has every rule and is given the traffic; not each of its pods is Ready yet. */
   'HandedOver',
@@ -39,7 +44,7 @@ export type RollOutFacts = {
   /** Wall-clock milliseconds. */
   now: number;
   replicas: number;
-  /** Set of the template that the Deployment has now; undefined while Kubernetes has not said which. */
+  /** Set of the Deployment's template; undefined while Kubernetes has not said which. */
   wanted: string | undefined;
   /** A newer template waits until the staged set has no traffic any more. */
   superseded: boolean;
@@ -48,7 +53,10 @@ export type RollOutFacts = {
   paused: boolean;
   /** People give the staged set the traffic, whatever rules it has. */
   promoted: boolean;
-  /** There is no room for two sets: each new pod that has every rule serves beside the old ones, before there are as many as there must be. */
+  /**
+   * There is no room for two sets: each new pod that has every rule serves beside the old ones,
+   * before there are as many as there must be.
+   */
   podByPod: boolean;
   /** How long the old set has to confirm its distances. */
   handOverMs: number;
@@ -59,7 +67,10 @@ export type RollOutFacts = {
   pods: readonly FleetPod[];
 };
 
-/** What the status keeps from one look to the next, and from one coordinator to the next. Times are wall-clock milliseconds. */
+/**
+ * What the status keeps from one look to the next, and from one coordinator to the next. Times are
+ * wall-clock milliseconds.
+ */
 export type Memory = {
   /** The set that was proven last: it serves. */
   current?: string;
@@ -89,9 +100,9 @@ export type Action =
 export type RollOutStep = {
   stage: Stage;
   memory: Memory;
-  /** As they are to be. Where they differ from those that are written, nothing else is done before they are. */
+  /** As they are to be. Where they differ from what is written, nothing else is done before. */
   distances: Distances;
-  /** In this order: who is cut off in between leaves nobody without traffic. */
+  /** In this order: a look that ends in between leaves the CNF with traffic. */
   actions: readonly Action[];
   /** What the roll-out waits for, in words; empty at rest. */
   waitsFor: readonly string[];
@@ -101,18 +112,19 @@ export type RollOutStep = {
   lookAt: number | undefined;
 };
 
-/** What is wrong for a shorter time than that, while a set bakes, comes with any change of a rule. */
+/** What is wrong for less than that, while a set bakes, comes with any change of a rule. */
 export const TROUBLE_MS = 10_000;
 
 /**
- * For how long after the bake the old pods are looked for, which Kubernetes takes then: so their end and that of the roll-out are one change of
- * the status.
+ * For how long after the bake the old pods are looked for, which Kubernetes takes then: so their
+ * end and that of the roll-out are one change of the status.
  */
 export const TAKEN_MS = 2_000;
 
 /**
- * Before and after the bake of a pod ends, Kubernetes may be taking an old pod for it, by what it knew of the gates a moment ago. Who took the traffic
- * from the new pods then would leave none that has it.
+ * Before and after the bake of a pod ends, Kubernetes may be taking an old pod for it, by what it
+ * knew of the gates a moment ago. Who took the traffic from the new pods then would leave none that
+ * has it.
  */
 const TAKING_MS = { before: 3_000, after: TAKEN_MS };
 
@@ -144,7 +156,7 @@ const decide = (facts: RollOutFacts, before: Memory): Decision => {
   return rolling({ facts, current, staged, failed, old, next, judgement, takenUntil });
 };
 
-/** Of a Deployment that was adopted in the middle of a roll-out, the set with most of the traffic. */
+/** The set with most of the traffic, of a Deployment adopted in the middle of a roll-out. */
 const firstToServe = (pods: readonly FleetPod[]): string | undefined => {
   const ready = Map.groupBy(
     pods.filter((pod) => pod.ready),
@@ -245,7 +257,7 @@ const swapTimes = ({
   return isBrief ? { set, since, swappedAt, troubledAt } : undefined;
 };
 
-/** Those of the new set must; those of the old one have their time, and only when the new ones have done it. */
+/** Those of the new set must; those of the old one have time, after the new ones have. */
 const lateToConfirm = ({ facts, next, old }: RollOut, dueAt: number): readonly FleetPod[] => {
   const { now, distances } = facts;
   const isLate = (pod: FleetPod): boolean => !isConfirmed(pod, distances);
@@ -262,7 +274,7 @@ const staying = (rollOut: RollOut): Decision => {
   const { waitsFor } = judgement;
   const deadline = deadlineOf(rollOut);
   if (isOverdue(rollOut)) return fail(rollOut, whyOverdue(rollOut, 'the deadline has passed'));
-  // Nobody has the traffic: who can take it does, pod by pod.
+  // No pod has the traffic: those that can take it do, pod by pod.
   const alone = old.some(({ ready }) => ready) || facts.paused ? [] : judgement.fit;
   return {
     ...underWay(
@@ -277,7 +289,7 @@ const staying = (rollOut: RollOut): Decision => {
 
 const beforeSwap = ({ staged: { set, since } }: RollOut): StagedSet => ({ set, since });
 
-/** Of Recreate, and of pods that were made when nothing served: Kubernetes alone gives them the traffic. */
+/** For Recreate, and pods that were made when nothing served: they get traffic by Kubernetes. */
 const ungated = (rollOut: RollOut): Decision => {
   const { facts, judgement, next, old } = rollOut;
   const isReady = areReady(next, facts.replicas);
@@ -294,8 +306,8 @@ const ungated = (rollOut: RollOut): Decision => {
 };
 
 /**
- * Pod by pod: Kubernetes takes an old pod for each new one that has served for spec.bakeSeconds. The label and the near distances stay with the
- * old set until the last new pod is there.
+ * Pod by pod: Kubernetes takes an old pod for each new one that has served for spec.bakeSeconds.
+ * The label and the near distances stay with the old set until the last new pod is there.
  */
 const joining = (rollOut: RollOut): Decision => {
   const { facts, judgement, next, old, takenUntil } = rollOut;
@@ -433,11 +445,11 @@ const underWay = (
 
 const deadlineOf = ({ facts, staged }: RollOut): number => staged.since + facts.deadlineMs;
 
-/** Nobody is blamed on half of the facts. */
+/** No pod is blamed on half of the facts. */
 const isOverdue = (rollOut: RollOut): boolean =>
   rollOut.facts.now >= deadlineOf(rollOut) && !rollOut.facts.paused && !rollOut.judgement.unknown;
 
-/** Of pods that are not there Kubernetes knows more. */
+/** Kubernetes knows more of pods that are not there. */
 const whyOverdue = ({ facts, judgement, next }: RollOut, otherwise: string): string =>
   (next.length < facts.replicas ? facts.failure : undefined) ?? judgement.waitsFor[0] ?? otherwise;
 
@@ -452,7 +464,7 @@ const given = (pods: readonly FleetPod[], facts: Placing): Action[] => [
 
 type Placing = Pick<RollOutFacts, 'now' | 'distances' | 'handOverMs'>;
 
-/** The nearest has the label. One that has it and is well keeps it until the nearest has confirmed its place. */
+/** The nearest has the label. One that has it and is well keeps it until the nearest confirms. */
 const labelled = (pods: readonly FleetPod[], { now, distances, handOverMs }: Placing): Action[] => {
   const nearest = nearestIn(pods, distances);
   if (nearest === undefined) return [];

@@ -1,4 +1,4 @@
-/** What the Deployment of a CNFDeployment should be, whether it has to be written, and what that waits for. Pure. */
+/** What a CNFDeployment's Deployment should be, whether to write it, and what that awaits. Pure. */
 import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
 import { setOf, type FleetDeployment, type FleetReplicaSet, type PodTemplateText } from './apps.ts';
 import type { Memory } from './decide.ts';
@@ -14,7 +14,10 @@ export type Order = {
   isDue: boolean;
   /** Another template is written: not only other replicas or times. */
   supersedes: boolean;
-  /** Pod by pod, Kubernetes first puts the pods of the proven set back in the place of those of a set that was not proven. */
+  /**
+   * Pod by pod, Kubernetes first puts the pods of the proven set back in the place of those of a
+   * set that was not proven.
+   */
   waits: boolean;
 };
 
@@ -72,7 +75,7 @@ export const markOf = (
   { template, written }: Order,
 ): WrittenDeployment => ({ uid, generation, written, template });
 
-/** A Deployment that is not written before the set that serves is known: pods of another one get a gate from then on. */
+/** A Deployment is not written before the set that serves is known: other pods get a gate. */
 export const isToBeAdopted = (
   { status }: CnfDeployment,
   present: FleetDeployment | undefined,
@@ -98,7 +101,7 @@ const mustGiveBack = (pods: readonly FleetPod[], { current, staged }: Memory): b
   pods.some(({ set, gate }) => gate === 'open' && set === staged?.set) &&
   pods.some(({ set, ready }) => ready && set === current);
 
-/** Kubernetes still counts pods of the staged set: for a newer template it would take pods of the set before it instead. */
+/** Kubernetes counts pods of the staged set: for a newer template it would take earlier pods. */
 const isCounted = (
   pods: readonly FleetPod[],
   { staged }: Memory,

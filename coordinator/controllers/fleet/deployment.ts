@@ -20,10 +20,13 @@ import { durationMs } from './duration.ts';
 
 /** Sets that are kept, with no pods, to go back to. */
 const HISTORY = 10;
-/** Of Kubernetes' own deadline, which only tells; it must be longer than minReadySeconds. */
+/** The rest of Kubernetes' own deadline, which only tells; longer than minReadySeconds. */
 const SPARE_SECONDS = 600;
 
-/** The template of the spec with what makes a new set of the same: ours, and that of `kubectl rollout restart` on the Deployment. */
+/**
+ * The template of the spec with what makes a new set of the same: ours, and that of `kubectl
+ * rollout restart` on the Deployment.
+ */
 export const askedTemplate = (
   { metadata, spec, status }: CnfDeployment,
   present: FleetDeployment | undefined,
@@ -56,7 +59,10 @@ export const templateOfSet = ({ spec }: FleetReplicaSet): PodTemplateText => {
 
 export const templateHash = (template: PodTemplateText): string => hashOf(template);
 
-/** So long both sets are there at least: Kubernetes counts in whole seconds, and would take an old pod for a new one that is just losing its gate again. */
+/**
+ * So long both sets are there at least: Kubernetes counts in whole seconds, and would take an old
+ * pod for a new one that is just losing its gate again.
+ */
 const LEAST_BAKE_SECONDS = 3;
 
 /** For how long the pods of both sets stay, seconds. */
@@ -80,7 +86,7 @@ export const wantedSpec = ({ spec }: CnfDeployment, template: PodTemplateText): 
   paused: spec.paused,
 });
 
-/** To be put in the place of `present`, or created: labels and annotations of others stay, and its fence is that version. */
+/** Put in the place of `present`, or created: labels and annotations of others stay; fenced. */
 export const deploymentBody = (
   cnf: CnfDeployment,
   spec: object,

@@ -7,7 +7,7 @@ import { FleetOrders } from './distance-answers.ts';
 const SECOND = 1_000;
 const order = (distance: number): FleetOrder => ({ distance, nextReportMs: 2_000, peers: [] });
 
-/** Pods of which each has reported `ages` milliseconds before UPTIME, in the namespace before the slash. */
+/** Pods that have reported `ages` milliseconds before UPTIME, in the namespace before the slash. */
 const world = (ages: Record<string, number | undefined>, startedAt = NOW) => {
   const pods = Object.keys(ages).map((name) => {
     const [namespace = ''] = name.includes('/') ? name.split('/') : ['edge'];

@@ -1,6 +1,7 @@
 /**
- * What the pods of CNFDeployments are told in the answers to their reports, and whose silence counts. In memory alone: who comes to lead tells
- * what the status has, and promises of others are no promises of its own.
+ * What the pods of CNFDeployments are told in the answers to their reports, and whose silence
+ * counts. In memory alone: who comes to lead tells what the status has, and promises of others are
+ * no promises of its own.
  */
 import { REPORTED_AFTER, type FleetOrder } from '#shared/protocol/report.ts';
 import type { PodReport } from '../../rule-status/pod-report.ts';
@@ -46,7 +47,7 @@ export class FleetOrders {
     this.#deps = deps;
   }
 
-  /** A term begins: another coordinator may have given others since. `now`: wall-clock milliseconds. */
+  /** A term begins: another coordinator may have given others since. `now`: wall-clock ms. */
   begin(now: number): void {
     this.#leadsSince = now;
     this.#given.clear();
@@ -130,7 +131,7 @@ export class FleetOrders {
   }
 }
 
-/** At rest so that reports come together: one that comes alone costs more than twice as much (docs/performance.md). */
+/** At rest, so that reports come together: one alone costs twice as much (docs/performance.md). */
 const untilTick = (nextReportMs: number, monotonic: number): number => {
   if (nextReportMs < SLOWEST_MS) return nextReportMs;
   const latest = monotonic + nextReportMs * REPORTED_AFTER;
@@ -140,7 +141,7 @@ const untilTick = (nextReportMs: number, monotonic: number): number => {
 /** Else it is more likely that this coordinator is cut off than that they are gone. */
 export const hearsEnough = ({ heard, known }: AgentsHeard): boolean => 2 * heard >= known;
 
-/** How often agents report at rest. While distances move they are asked more often, and are given no less time. */
+/** How often agents report at rest. While distances move they are asked more often. */
 export const SLOWEST_MS = 2_000;
 /** While a roll-out waits for them. */
 export const FASTEST_MS = 250;

@@ -212,7 +212,7 @@ describe('what is told of the addresses of a pod', () => {
     expect(devicesIn(undefined)).toEqual(new Map());
   });
 
-  /** As many as information can have; the first one is that of a tenant, the last ones of a hostile OpenWRT. */
+  /** As many as information can have; the first is a tenant's, the last are a hostile OpenWRT's. */
   const hostile = (pod: number): Pick<Information, 'interfaces'> => ({
     interfaces: Array.from({ length: 64 }, (_, at) =>
       on(

@@ -1,6 +1,7 @@
 /**
- * How near each pod of a CNFDeployment is to the traffic: 0, 1 and 2 in the set that leads, 3 and more in the others. Pure: one write of the
- * status gives all of them, so there is never more than one at 0.
+ * How near each pod of a CNFDeployment is to the traffic: 0, 1 and 2 in the set that leads, 3 and
+ * more in the others. Pure: one write of the status gives all of them, so there is never more than
+ * one at 0.
  */
 import { isIP } from 'node:net';
 import type { Information } from '#shared/protocol/information.ts';
@@ -22,13 +23,13 @@ export type Placed = {
 /** By the pod's name. */
 export type Distances = ReadonlyMap<string, Placed>;
 
-/** What an agent has that was told none: a pod of a staged set waits for nobody's word. */
+/** What an agent has without an order: a pod of a staged set waits for no coordinator. */
 const STAGED = UNORDERED_DISTANCE;
 /** Standbys beyond it are alike. */
 const FARTHEST_RANK = 2;
 const COST_OF_WEIGHT = 10;
 
-/** `leading`: the set that is to have the traffic. While none of its pods can, and others can, theirs is. */
+/** `leading`: the set that is to have the traffic. While only others' pods can, theirs is. */
 export const distancesOf = (
   pods: readonly FleetPod[],
   leading: string | undefined,
@@ -61,15 +62,16 @@ const placeIn =
   };
 
 /**
- * Health comes before the weight: a pod that is lost takes its weight along, and one on a cordoned node is about to be. The present distance
- * comes before the age, so one that comes back takes nothing back.
+ * Health comes before the weight: a pod that is lost takes its weight along, and one on a cordoned
+ * node is about to be. The present distance comes before the age, so one that comes back takes
+ * nothing back.
  */
 const compare = (one: FleetPod, other: FleetPod, before: Distances): number =>
   healthOf(other) - healthOf(one) ||
   Number(one.leaving) - Number(other.leaving) ||
   compareWell(one, other, before);
 
-/** Whatever their health: that of pods which only start, and nobody is to go to, changes all the time. */
+/** Whatever their health: that of pods which only start, without traffic, changes all the time. */
 const compareWell = (one: FleetPod, other: FleetPod, before: Distances): number =>
   other.weight - one.weight ||
   distanceIn(before, one) - distanceIn(before, other) ||
@@ -107,7 +109,7 @@ export const deletionCostOf = ({ name, weight }: FleetPod, of: Distances): numbe
 
 export const isNear = ({ distance }: Pick<Placed, 'distance'>): boolean => distance < STAGED;
 
-/** The pods that are near are the same, each at its place. By the distances of all others nothing is done. */
+/** The near pods are the same, each at its place. The distances of all others do nothing. */
 export const samePlaces = (one: Distances, other: Distances): boolean => {
   const near = [...one, ...other].filter(([, placed]) => isNear(placed));
   return near.every(([name]) => one.get(name)?.distance === other.get(name)?.distance);
@@ -145,7 +147,10 @@ const listed = (
     addresses: known.flatMap((each) => each.get(device) ?? []).toSorted(),
   }));
 
-/** Device -> addresses, as the agent of a pod has reported them, and no more than is told to the others: the administrator of one OpenWRT must not fill their answers. */
+/**
+ * Device -> addresses, as the agent of a pod has reported them, and no more than is told to the
+ * others: the administrator of one OpenWRT must not fill their answers.
+ */
 export const devicesIn = (
   information: Pick<Information, 'interfaces'> | undefined,
 ): ReadonlyMap<string, readonly string[]> => {

@@ -78,7 +78,7 @@ export const deploymentReverted = (object: CnfDeployment): RecordedEvent => ({
   message: `the Deployment was changed by somebody else, and is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
 });
 
-/** Of annotations that are no weight: again only when they are others. */
+/** Annotations that are no weight: told again only when they change. */
 export const createWeightEvents = (record: (event: RecordedEvent) => void) => {
   /** By CNFDeployment: of which pods an Event has told. */
   const badWeights = new Map<string, string>();

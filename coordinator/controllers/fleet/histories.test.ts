@@ -1,6 +1,7 @@
 /**
- * Random histories of a roll-out in a time of their own: a model of what Kubernetes and the agents do, in which pods crash, agents fall
- * silent, rules and templates change, and the coordinator is cut off between any two of its calls.
+ * Random histories of a roll-out in a time of their own: a model of what Kubernetes and the agents
+ * do, in which pods crash, agents fall silent, rules and templates change, and the coordinator is
+ * cut off between any two of its calls.
  */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';

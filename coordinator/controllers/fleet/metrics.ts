@@ -1,4 +1,4 @@
-/** What the coordinator counts of roll-outs. Labels are those of CNFs, of which there is a bounded number. */
+/** What the coordinator counts of roll-outs. Labels are those of CNFs: a bounded number. */
 import { Counter, Gauge, type Registry } from '#shared/metrics/prometheus.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { createCnfCounts, MAX_CNFS, type CnfLabels } from '../rules/cnf-counts.ts';
@@ -25,7 +25,7 @@ export type SeenRollOut = CnfLabels & {
 };
 
 type Known = SeenRollOut & {
-  /** Up to when it is counted that nothing serves; monotonic. Undefined: something does, or nothing has yet. */
+  /** Up to when it is counted that nothing serves; monotonic. Undefined: something does. */
   unservedFrom: number | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** What a look reads from the API server, and the Deployment of a CNFDeployment as it is written. */
+/** What a look reads from the API server, and a CNFDeployment's Deployment as it is written. */
 import { isAllowed } from '#shared/kube/access.ts';
 import { PAGE_SIZE, type KubeClient, type NewObject } from '#shared/kube/client.ts';
 import { isConflict } from '#shared/kube/errors.ts';
@@ -24,7 +24,7 @@ import type { UnansweredWrites } from './unanswered.ts';
 
 type Call = { client: KubeClient; signal: AbortSignal };
 
-/** The CRD takes any field of a template: one that Kubernetes does not know would be dropped without a word. */
+/** The CRD takes any field of a template: an unknown one would be dropped without a word. */
 const STRICT = { fieldValidation: 'Strict' } as const;
 
 /** From the API server. @throws NameTakenError */
@@ -39,7 +39,7 @@ export const look = async (
   const selection = { namespace: where, labelSelector, pageSize: PAGE_SIZE, signal };
   const ownSets = sifting(fleetReplicaSets, (set) => !!present && isControlledBy(set, present));
   const sets = oursOf((await client.list(ownSets, selection)).items);
-  // Of those that have ended there may be thousands: only names are kept, and only of those that a CNF is there for.
+  // Thousands may have ended: only names are kept, and only of those that a CNF is there for.
   const finished: string[] = [];
   const isOurs = (pod: FleetPodObject): boolean => {
     const { name: podName } = pod.metadata;
@@ -82,7 +82,10 @@ export const writeDeployment = async (
   });
 };
 
-/** Before a template is sent: the API server answers a user without the right before it has read the body. @throws NoRightError */
+/**
+ * Before a template is sent: the API server answers a user without the right before it has read the
+ * body. @throws NoRightError
+ */
 const assertRight = async (
   { metadata }: CnfDeployment,
   verb: string,
@@ -94,7 +97,7 @@ const assertRight = async (
     throw new NoRightError(`it may not ${verb} ${resource}.${group} there`);
 };
 
-/** @throws DeniedError where a webhook does not let it be, e.g. since another CNF serves the purpose */
+/** @throws DeniedError where a webhook refuses, e.g. since another CNF serves the purpose */
 const create = async (body: NewObject, { client, signal }: Call): Promise<FleetDeployment> => {
   try {
     return await client.create(fleetDeployments, body, { ...STRICT, signal });

@@ -1,10 +1,11 @@
 /**
- * Lists of what is of a CNFDeployment. Whoever may write pods or ReplicaSets of a namespace gives them its labels, any owner, and more than a megabyte
- * each: of such a list only what is ours stays in memory, and no more of it than any roll-out has.
+ * Lists of what is of a CNFDeployment. A user with the right to write pods or ReplicaSets of a
+ * namespace gives them its labels, any owner, and more than a megabyte each: of such a list only
+ * what is ours stays in memory, and no more of it than any roll-out has.
  */
 import { identityOf, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 
-/** Of all that is kept of one list, in JSON. Eleven sets and eight pods with templates of 64 KiB have 1.2 MiB. */
+/** Length of what is kept of one list, as JSON. Eleven sets and eight pods may have 1.2 MiB. */
 export const MAX_KEPT_LENGTH = 4_194_304;
 
 export type Sifted<T> = KubeObject & { ours?: T };

@@ -5,12 +5,15 @@ export type FleetPod = {
   set: string;
   /** For Services. */
   ready: boolean;
-  /** Since when, as the kubelet has it and Kubernetes counts spec.minReadySeconds: wall-clock milliseconds of a whole second. */
+  /**
+   * Since when, as the kubelet has it and Kubernetes counts spec.minReadySeconds: wall-clock
+   * milliseconds of a whole second.
+   */
   readySince: number | undefined;
   containersReady: boolean;
-  /** Why it is not ready, as the kubelet has it: an image that cannot be pulled, no node. '' when it is. */
+  /** Why it is not ready, as the kubelet has it: an image that is not there, no node; or ''. */
   notReady: string;
-  /** Since when its containers are not ready, as the kubelet has it, wall-clock milliseconds; undefined: they are. */
+  /** Since when its containers are not ready, as the kubelet has it, in ms; undefined: they are. */
   notReadySince: number | undefined;
   gate: 'none' | 'closed' | 'open';
   /** Its gate is open, and its kubelet has not come to that yet: it is not ready for that alone. */
@@ -19,11 +22,11 @@ export type FleetPod = {
   active: boolean;
   /** Unknown: this coordinator leads since a moment, and the agent has time left to report. */
   link: 'Connected' | 'Unknown' | 'Silent';
-  /** Its silence counts: it has missed three reports or more, and this coordinator hears its other agents. */
+  /** Its silence counts: it has missed three reports, and its CNF's other agents are heard. */
   unheard: boolean;
   /** The distance that its agent has in force; undefined: none since it started. */
   actual: number | undefined;
-  /** Of the annotation, which may be of any sign; 0 where it is no integer. */
+  /** The annotation's weight, of any sign; 0 where it is no integer. */
   weight: number;
   /** Wall-clock milliseconds. */
   createdAt: number;
@@ -31,12 +34,12 @@ export type FleetPod = {
   leaving: boolean;
   /** As Kubernetes has it. */
   deletionCost: number;
-  /** Of the rules of the purpose those that the pod does not have at today's revision, by kind and name. */
+  /** The rules of the purpose that the pod does not have at today's revision, by kind and name. */
   missing: ReadonlyMap<string, MissingRule>;
 };
 
 export type MissingRule = {
-  /** The agent has said of today's revision that the pod cannot have it as things are; else it has not come to it yet. */
+  /** The agent says of today's revision that the pod cannot have it; else it has yet to try. */
   refused: boolean;
   reason: string;
 };

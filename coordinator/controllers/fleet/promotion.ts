@@ -1,8 +1,8 @@
-/** A staged set to which people give the traffic before it has every rule: which one, as the annotation names it. Pure. */
+/** A staged set that people give the traffic before it has every rule, by annotation. Pure. */
 import { PROMOTE_ANNOTATION } from '#shared/names.ts';
 import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
 
-/** Its hash and when it was staged, so that the same set, staged again later, is not meant. Undefined: nothing is staged. */
+/** Its hash and when it was staged: a set that is staged again is another. Undefined: none is. */
 export const promotionOf = ({ stagedRevision, staged }: CnfDeploymentStatus = {}):
   | string
   | undefined =>

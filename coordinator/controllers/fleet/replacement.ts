@@ -1,6 +1,6 @@
 /**
- * Which pod of a CNFDeployment is to be replaced, and when its set is rolled instead. From times that outlive a coordinator: the pod's own, and that of
- * the last report in its CNF. Pure.
+ * Which pod of a CNFDeployment is to be replaced, and when its set is rolled instead. From times
+ * that outlive a coordinator: the pod's own, and that of the last report in its CNF. Pure.
  */
 import { few } from '#shared/util/few.ts';
 import { healthOf, isInSync, type CnfFacts } from './mirror/facts.ts';
@@ -29,7 +29,7 @@ export type Going = { pod: string; uid: string; why: string };
 export type HealthStep = {
   /** To be deleted: its ReplicaSet makes another one. */
   replace?: Going;
-  /** The whole set is made anew first, since nobody else of it could take the traffic. */
+  /** The whole set is made anew first, since no other pod of it could take the traffic. */
   renew?: Going;
   /** Why a pod that is overdue stays. */
   held?: string;
@@ -65,7 +65,7 @@ const limitOf = (
   { createMs, healthMs }: Pick<HealthFacts, 'createMs' | 'healthMs'>,
 ): Limit | undefined => {
   if (!pod.provisioned) {
-    // Who has just begun to lead does not know yet whether it reports.
+    // A new leader does not know yet whether it reports.
     if (createMs === 0 || pod.link === 'Unknown') return undefined;
     const why = `it did not run within spec.createTimeout: ${pod.notReady || 'its agent has not reported'}`;
     return { pod, at: pod.createdAt + createMs, why };

@@ -9,7 +9,10 @@ import type { FleetPod } from './pod.ts';
 
 export type ReportedRules = Pick<FleetPod, 'actual' | 'link' | 'missing' | 'unheard'>;
 
-/** `rules`: those of the pod's purpose. Whether its containers are ready is the roll-out's own question: behind its gate no pod is. */
+/**
+ * `rules`: those of the pod's purpose. Whether its containers are ready is the roll-out's own
+ * question: behind its gate no pod is.
+ */
 export const standingOf = (
   rules: Iterable<Rule>,
   pod: CnfPod,

@@ -1,4 +1,4 @@
-/** One look at a CNFDeployment: what there is of it is read, its next step decided, and that step taken and told. */
+/** One look at a CNFDeployment: it is read, and its next step is decided, taken and told. */
 import { againIn, type Outcome } from '#shared/kube/controller.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
@@ -245,7 +245,7 @@ const nextLookMs = (
   return isAtRest ? undefined : waitOf(step, now);
 };
 
-/** One that failed is forgotten when the pod for whose sake it was can stay. `nodesKnown`: those that are cordoned are. */
+/** One that failed is forgotten when its pod can stay. `nodesKnown`: cordoned ones are known. */
 const renewalOf = (
   { status }: CnfDeployment,
   { renew }: HealthStep,

@@ -1,4 +1,7 @@
-/** Whether a staged set may have the traffic, and whether one that has it must lose it: its pods against those of the set that serves. Pure. */
+/**
+ * Whether a staged set may have the traffic, and whether one that has it must lose it: its pods
+ * against those of the set that serves. Pure.
+ */
 import { few } from '#shared/util/few.ts';
 import type { FleetPod } from './pod.ts';
 
@@ -20,8 +23,9 @@ export type Judgement = {
 };
 
 /**
- * What a pod has to come back when one of its containers ends: for the second time in a row the kubelet waits ten seconds before it starts it again,
- * and its agent makes a pass before it is ready. Meanwhile the old set has the label again.
+ * What a pod has to come back when one of its containers ends: for the second time in a row the
+ * kubelet waits ten seconds before it starts it again, and its agent makes a pass before it is
+ * ready. Meanwhile the old set has the label again.
  */
 export const RESTART_MS = 20_000;
 
@@ -77,7 +81,7 @@ const whyLate = ({ containersReady, link, notReady }: FleetPod): string => {
   return link === 'Silent' ? 'its agent does not report' : 'its agent has not reported yet';
 };
 
-/** A rule of which no agent has spoken at today's revision is excused by nobody: it is waited for. */
+/** A rule of which no agent has spoken at today's revision is not excused: it is waited for. */
 const excusedBy = (old: readonly FleetPod[]): ReadonlySet<string> => {
   const [first, ...others] = old.filter(({ link }) => link === 'Connected');
   const refused = [...(first?.missing ?? [])].filter(
@@ -86,7 +90,10 @@ const excusedBy = (old: readonly FleetPod[]): ReadonlySet<string> => {
   return new Set(refused.map(([rule]) => rule));
 };
 
-/** What neither set can have now, and what the serving set cannot have while the other has not come to it, differ: the latter is waited for. */
+/**
+ * What neither set can have now, and what the serving set cannot have while the other has not come
+ * to it, differ: the latter is waited for.
+ */
 const lacking = ({ missing }: FleetPod, excused: ReadonlySet<string>): string[] =>
   [...missing]
     .filter(([rule, { refused }]) => !refused || !excused.has(rule))

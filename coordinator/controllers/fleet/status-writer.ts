@@ -1,4 +1,4 @@
-/** Writes the status of CNFDeployments: at once what others rest on, and words and counts now and then. */
+/** Writes the status of CNFDeployments: at once what others rest on; words now and then. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
@@ -15,7 +15,7 @@ import type { UnansweredWrites } from './unanswered.ts';
 
 /** Between two writes of a status in which only words and counts differ, at rest. */
 const WORDS_MS = 2_000;
-/** The same while a roll-out is under way, and for how long they must differ: most are others a moment later. */
+/** The same during a roll-out, and for how long they must differ: most change a moment later. */
 const ROLLING_WORDS_MS = 10_000;
 const BRIEF_MS = 1_000;
 
@@ -33,10 +33,16 @@ export const createStatusWriter = ({
   const saidAt = new Map<string, number>();
   /** Since when words and counts differ from those that were said last. */
   const differsSince = new Map<string, number>();
-  /** What the status is to say of the Deployment with its next write. A Deployment that a coordinator wrote and did not get to say so of is written again. */
+  /**
+   * What the status is to say of the Deployment with its next write. A Deployment that a
+   * coordinator wrote and did not get to say so of is written again.
+   */
   const written = new Map<string, WrittenDeployment>();
 
-  /** In how many milliseconds it is to be said, since only words and counts have changed; undefined: nothing is left to say. `tell`: what Events and figures have to say of it. */
+  /**
+   * In how many milliseconds it is to be said, since only words and counts have changed; undefined:
+   * nothing is left to say. `tell`: what Events and figures have to say of it.
+   */
   const say = async (
     cnf: CnfDeployment,
     status: CnfDeploymentStatus,

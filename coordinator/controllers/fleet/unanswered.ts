@@ -1,4 +1,4 @@
-/** Writes of which no answer came: what is told of them waits for a look that shows what became of them. */
+/** Writes without an answer: what is told of them waits for a look that shows it. */
 import { isUnanswered } from '#shared/kube/errors.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
 import { keyOf } from './deployment.ts';

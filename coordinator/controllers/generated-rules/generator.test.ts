@@ -1,4 +1,7 @@
-/** What all generators have in common, with an API server that refuses by the names of rules, and shows none of its writes. */
+/**
+ * What all generators have in common, with an API server that refuses by the names of rules, and
+ * shows none of its writes.
+ */
 import { describe, expect, it, vi } from 'vitest';
 import { DELETING, ruleOf } from '#shared/compile/testing.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -25,7 +28,7 @@ const created = (name: string): RuleChange => ({
 type Patched = {
   patch: { body: { metadata: Pick<RuleObject['metadata'], 'labels'>; spec: object } };
 };
-/** `there`: rules that have the name of one that is created. `known`: by uid, as the watch has them. */
+/** `there`: rules with the name of one that is created. `known`: by uid, as the watch has them. */
 const start = ({
   changes = [],
   refused = {},

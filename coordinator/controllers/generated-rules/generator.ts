@@ -1,6 +1,7 @@
 /**
- * What all generators of rules have in common: a source asks for rules, which are its own from then on. Each generator says what a source asks for, and tells
- * people what became of it; which rules a source has, writing them, and when to look again is here and nowhere else.
+ * What all generators of rules have in common: a source asks for rules, which are its own from then
+ * on. Each generator says what a source asks for, and tells people what became of it; which rules a
+ * source has, writing them, and when to look again is here and nowhere else.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import {
@@ -40,9 +41,12 @@ export type GeneratorOptions<Ask extends Asked> = Required<
   keys: () => Iterable<string>;
   /** Whose the source is, e.g. its namespace. */
   groupOf: (key: string) => string;
-  /** Whether enough is known: rules that are not would be made twice, sources that are not be taken for gone. */
+  /** Whether enough is known: else rules would be made twice, and sources be taken for gone. */
   isKnown: () => boolean;
-  /** What has to be written. `present`: its rules, those that are being deleted included. Undefined: nothing, or it is not known. */
+  /**
+   * What has to be written. `present`: its rules, those that are being deleted included. Undefined:
+   * nothing, or it is not known.
+   */
   ask: (
     key: string,
     present: readonly RuleObject[],
@@ -50,7 +54,7 @@ export type GeneratorOptions<Ask extends Asked> = Required<
   ) => Ask | undefined | Promise<Ask | undefined>;
   /** Default: everything is ours. */
   whose?: (there: RuleObject, key: string) => Whose;
-  /** Tells people what became of it. The outcome, when nothing was overtaken. Default: `done`, and a refusal is an error. */
+  /** Tells people what became of it. The outcome, unless overtaken. Default: `done` or an error. */
   tell?: (
     key: string,
     asked: Ask,

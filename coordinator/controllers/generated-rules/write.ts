@@ -1,4 +1,7 @@
-/** The one writer of generated rules. Every write can only hit the version that was seen, and a name that somebody else has is left alone. */
+/**
+ * The one writer of generated rules. Every write can only hit the version that was seen, and a name
+ * that others have is left alone.
+ */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
@@ -25,7 +28,7 @@ export type Written = {
   refusals: readonly Refusal[];
 };
 
-/** Of a rule with the name of a wanted one that was not seen before. */
+/** Whose a rule with the name of a wanted one is that was not seen before. */
 export type Whose = 'ours' | 'others' | 'to be adopted';
 
 type Writing = {
@@ -36,7 +39,7 @@ type Writing = {
 
 const WRITES_AT_ONCE = 8;
 
-/** One that fails or is refused holds up no other. @throws the first KubeError that is neither a refusal nor a conflict */
+/** One that fails or is refused holds up no other. @throws KubeError, the first other failure */
 export const writeRules = async (
   changes: readonly RuleChange[],
   { client, whose, signal }: Writing,
@@ -86,7 +89,7 @@ const TURNS: readonly ((change: RuleChange) => boolean)[] = [
   ({ present }) => present === undefined,
 ];
 
-/** What every rule has that is made here: it is known by its labels, and has our finalizer from its first moment. */
+/** What every rule has that is made here: its labels, and our finalizer from the first moment. */
 export const generatedRule = ({
   purpose,
   bucketType,

@@ -18,7 +18,7 @@ export const createChanged = () => {
       });
     },
     has: (key: string): boolean => byKey.has(key),
-    /** Of a key that was marked otherwise nothing is known, so all of it. */
+    /** Nothing is known of a key that was marked otherwise: all of it. */
     take: (key: string): About => {
       const about = byKey.get(key) ?? 'all';
       byKey.delete(key);

@@ -83,7 +83,7 @@ const made = <T extends AddressGroup | PolicyEnforcement>(
       objects.set(desired.metadata.name, {
         ...desired.fields,
         metadata: { uid: desired.metadata.name, ...present?.metadata, ...desired.metadata },
-        // What the API server makes of it has more, which nobody here reads.
+        // The API server makes more of it, which is not read here.
       } as unknown as T);
   }
   return [...objects.values()];

@@ -1,6 +1,7 @@
 /**
- * What has to be written so that the objects of one CNF say what it is to enforce, in the order in which it has to be: policy by policy, first
- * its groups, then what refers to them, and at last what no policy asks for. Pure.
+ * What has to be written so that the objects of one CNF say what it is to enforce, in the order in
+ * which it has to be: policy by policy, first its groups, then what refers to them, and at last
+ * what no policy asks for. Pure.
  */
 import type { Desired } from '#shared/kube/owned.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
@@ -25,7 +26,7 @@ export type Present = {
 export type Step = {
   groups: readonly ObjectChange<AddressGroup>[];
   enforcement: ObjectChange<PolicyEnforcement> | undefined;
-  /** Of the policy. */
+  /** The policy's namespace. */
   namespace?: string;
 };
 
@@ -84,7 +85,7 @@ export const changesFor = (
     const desired = desiredEnforcement(place, { ...spec, ...(empty.length > 0 && { empty }) });
     return { groups: take(groupsOf(spec)), enforcement: [desired, byPolicy.get(uid)], namespace };
   });
-  // Of policies that are not carried any more.
+  // The groups and enforcements of policies that are not carried any more.
   const others: Step = { groups: take([...left.keys()]), enforcement: undefined };
   return {
     steps: [...steps, others],
@@ -94,7 +95,7 @@ export const changesFor = (
           !wanted.has(policy.uid) && metadata.deletionTimestamp === undefined,
       )
       .map((one) => [undefined, one] as const),
-    // A group of which it is not known any more who is in it stays as it is, as long as an agent may need it.
+    // A group whose members are not known any more stays as it is, as long as an agent may need it.
     groupsGone: present.groups
       .filter(({ metadata, spec: { group } }) => {
         if (about !== 'all' && !about.groups.has(group)) return false;
@@ -114,8 +115,9 @@ export const isAbout = (
   about === 'all' || about.policies.has(uid) || groupsOf(spec).some((id) => about.groups.has(id));
 
 /**
- * Groups that a policy lists as empty, so that they need no object. Once there is one it stays, and counts instead: who comes and goes
- * changes that alone. One that it is about without listing it has had an object, and is to have it again.
+ * Groups that a policy lists as empty, so that they need no object. Once there is one it stays, and
+ * counts instead: who comes and goes changes that alone. One that it is about without listing it
+ * has had an object, and is to have it again.
  */
 const listedBy = (
   spec: PolicyEnforcementSpec,

@@ -27,7 +27,7 @@ export const createClaims = () => {
       const [owner, ...others] = holdersOf(address);
       return others.length === 0 ? owner : undefined;
     },
-    /** Uids of other pods that have an address which this one had, or has: the pod that it belongs to may change. */
+    /** Uids of other pods with an address that this one had, or has: its owner may change. */
     put: (uid: string, pod: PolicyPod | undefined, old: PolicyPod | undefined): string[] => [
       ...claimsOf(old).flatMap((of) => claim(of, uid, undefined)),
       ...claimsOf(pod).flatMap((of) => claim(of, uid, pod)),

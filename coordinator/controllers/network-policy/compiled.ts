@@ -1,4 +1,7 @@
-/** Which CNFs enforce policies, and the policies as each of them has them: worked out once, and again after a change. What they select is followed. */
+/**
+ * Which CNFs enforce policies, and the policies as each of them has them: worked out once, and
+ * again after a change. What they select is followed.
+ */
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
 import { compiledAt, type Compiled } from './desired.ts';

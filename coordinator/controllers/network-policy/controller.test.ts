@@ -1,4 +1,4 @@
-/** In which order the controller writes; with an API server in memory, each of whose writes of a status takes a while. */
+/** In which order the controller writes; with an API server in memory that writes slowly. */
 import { expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { Desired } from '#shared/kube/owned.ts';
@@ -23,7 +23,7 @@ import type { PolicyReader, PolicyWorld } from './sources.ts';
 
 const POLICIES = 400;
 const STATUS_MS = 20;
-/** Of a write of an API server that has much to do. */
+/** How long a write takes on a busy API server. */
 const SLOW_MS = 200;
 const PLACE = { namespace: 'edge', purpose: 'cnf-1' };
 

@@ -1,6 +1,7 @@
 /**
- * Watches NetworkPolicies, pods and namespaces; owns and writes the AddressGroups and PolicyEnforcements of each CNF that asks for policies
- * (annotation `policy-networks`), and what their statuses say of pods. Nothing is written before all lists are complete; the policies
+ * Watches NetworkPolicies, pods and namespaces; owns and writes the AddressGroups and
+ * PolicyEnforcements of each CNF that asks for policies (annotation `policy-networks`), and what
+ * their statuses say of pods. Nothing is written before all lists are complete; the policies
  * themselves are never written, they get Events.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -30,9 +31,15 @@ export type PoliciesController = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** A roll-out changes many pods one after the other: the first change is written at once, what follows within this time. */
+/**
+ * A roll-out changes many pods one after the other: the first change is written at once, what
+ * follows within this time.
+ */
 const COALESCE_MS = 250;
-/** So long what has just changed waits for writes of what had changed before, and again for statuses: the first ones of 1,000 policies took 16 s (two cores at a load of 14). */
+/**
+ * So long what has just changed waits for writes of what had changed before, and again for
+ * statuses: the first ones of 1,000 policies took 16 s (two cores at a load of 14).
+ */
 const TURN_MS = 250;
 
 export const createPoliciesController = (deps: PoliciesDeps): PoliciesController => {
@@ -75,7 +82,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
 
   const carryOut = async (key: string, about: About, signal: AbortSignal): Promise<Outcome> => {
     const place = placeOf(key);
-    // Of a CNF whose annotation cannot be read what is in force stays.
+    // What is in force stays for a CNF whose annotation cannot be read.
     if (compiled.gateways()?.get(key)?.isUnread) return 'done';
     const at = compiled.at(key);
     const wanted = askedOf(at, world.groups);

@@ -1,4 +1,7 @@
-/** What one CNF is to enforce: the policies that hold there, the groups that they are about, and which of them cannot be carried. Pure. */
+/**
+ * What one CNF is to enforce: the policies that hold there, the groups that they are about, and
+ * which of them cannot be carried. Pure.
+ */
 import { createAllowance, TOO_MUCH } from '#shared/policy/allowance.ts';
 import { MAX_GROUP_MEMBERS, MAX_SELECTORS, tooLargeText } from '#shared/policy/bounds.ts';
 import { compilePolicy, type Enforcement } from '#shared/policy/enforcement.ts';
@@ -13,7 +16,10 @@ import { groupsOf } from './objects.ts';
 import { scopeOf, type Gateway } from './enforcing-cnfs.ts';
 import type { AnyPolicy } from './kept.ts';
 
-/** A policy at one CNF: what of it is written, which may be no more than whom it isolates, and the groups that it is about. */
+/**
+ * A policy at one CNF: what of it is written, which may be no more than whom it isolates, and the
+ * groups that it is about.
+ */
 export type Compiled =
   | { spec: PolicyEnforcementSpec; groups: ReadonlyMap<string, Group>; scope: Scope }
   /** What would be written of it if nothing ever was. */
@@ -30,7 +36,10 @@ export type AskedPolicies = {
   crowded: ReadonlyMap<string, string>;
 };
 
-/** By uid; those that do not hold there are left out. Those that come first have the selectors of their namespace first. */
+/**
+ * By uid; those that do not hold there are left out. Those that come first have the selectors of
+ * their namespace first.
+ */
 export const compiledAt = (
   gateway: Gateway,
   policies: readonly AnyPolicy[],
@@ -45,7 +54,7 @@ export const compiledAt = (
   );
 };
 
-/** `used`: ids of the groups that the policies of its namespace before it are about; its own are added. */
+/** `used`: groups of its namespace's policies before it; its own are added. */
 const compiledOne = (
   gateway: Gateway,
   policy: AnyPolicy,
@@ -83,7 +92,7 @@ const compiledOne = (
 
 type Isolating = { enforcement: Enforcement; groups: ReadonlyMap<string, Group>; whom: string };
 
-/** What it forbids without what it lets through: no pod may come to be open by policies that are too many. */
+/** What it forbids without what it lets through: too many policies open no pod. */
 const isolating = (
   { namespace, spec: { podSelector } }: Policy,
   { ingress, egress }: Enforcement,
@@ -107,7 +116,7 @@ const isolating = (
 };
 
 const MAX_MESSAGE = 1_000;
-/** Of no selector. */
+/** The id of no selector. */
 const NO_GROUP = '0'.repeat(16);
 
 const refusedSpec = (

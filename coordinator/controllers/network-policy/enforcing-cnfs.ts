@@ -1,4 +1,4 @@
-/** Which CNF enforces which policy, and by which addresses: what its pods' annotations say. Pure. */
+/** Which CNF enforces which policy, and by which addresses, by its pods' annotations. Pure. */
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { policyNetworksIn } from '#shared/inject/policy-networks.ts';
 import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
@@ -13,7 +13,7 @@ import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
 import type { PolicyPlace } from './objects.ts';
 import { subnetsIn } from './second-addresses.ts';
 
-/** A CNF that asks for policies. `networks`: second ones, with all subnets that are known of them. */
+/** A CNF that asks for policies. `networks`: second ones, with all known subnets. */
 export type Gateway = PolicyPlace & {
   hasCluster: boolean;
   networks: readonly ScopedNetwork[];
@@ -67,7 +67,10 @@ export const gatewaysOf = (
 const byName = (one: ScopedNetwork, other: ScopedNetwork): number =>
   one.name < other.name ? -1 : 1;
 
-/** Undefined: the policy does not hold there. `unknown`: a network of which no subnet is known, so that no address counts. */
+/**
+ * Undefined: the policy does not hold there. `unknown`: a network of which no subnet is known, so
+ * that no address counts.
+ */
 export type PlaceScope = { scope: Scope } | { unknown: string } | undefined;
 
 export const scopeOf = (

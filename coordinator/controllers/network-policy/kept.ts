@@ -1,4 +1,7 @@
-/** What is kept of a policy, a pod and a namespace: what policies are evaluated by, and no more than a namespace's share of policies. */
+/**
+ * What is kept of a policy, a pod and a namespace: what policies are evaluated by, and no more than
+ * a namespace's share of policies.
+ */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import {
@@ -51,7 +54,10 @@ const networksOf = (kind: PolicyKind, annotations: Labels = {}): string[] => {
   return named.split(',').map((each) => each.trim());
 };
 
-/** One that cannot be read, or is too long to be kept, is kept as such: whoever may write it must not end the watch of all others. */
+/**
+ * One that cannot be read, or is too long to be kept, is kept as such: its author must not be able
+ * to end the watch of all others.
+ */
 const policyOf = (
   kind: PolicyKind,
   object: z.infer<typeof objectSchema>,
@@ -91,7 +97,7 @@ export const networkPolicies = (shares: PolicyShares): ResourceType<WatchedPolic
     shares,
   );
 
-/** Of the Network Plumbing Working Group; many clusters do not serve it. */
+/** The kind of the Network Plumbing Working Group; many clusters do not serve it. */
 export const multiNetworkPolicies = (shares: PolicyShares): ResourceType<WatchedPolicy> =>
   policiesOf(
     'MultiNetworkPolicy',

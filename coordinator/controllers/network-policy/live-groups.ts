@@ -1,6 +1,7 @@
 /**
- * Who is in which group, kept up to date event by event: a pod that changes is asked of the selectors that can select it, once, and touches the
- * groups that it was in or is in. What is asked for of it is `membersOf` of shared/policy/testing.ts, which a property test holds it to.
+ * Which pods are in which group, kept up to date event by event: a pod that changes is asked of the
+ * selectors that can select it, once, and touches the groups that it was in or is in. It has to
+ * give what `membersOf` of shared/policy/testing.ts gives, to which a property test holds it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Labels } from '#shared/kube/selector.ts';
@@ -154,7 +155,7 @@ const sharedMembers = ({ group, pods }: Followed, holdersOf: LiveGroups['holders
     sortedMembers([...of].flatMap((pod) => membersFrom(group, pod, holdersOf)));
   const all = membersOf(pods.values());
   const brought = all.length;
-  // Of one in its policy's own namespace any that is left out could be a pod that is to be isolated.
+  // In a group of its policy's own namespace, any that is left out could be a pod to be isolated.
   if (brought <= MAX_GROUP_MEMBERS || 'name' in group.namespaces) return { carried: all, brought };
   const byNamespace = Map.groupBy(pods.values(), ({ namespace }) => namespace);
   const rising = [...byNamespace.values()].map(membersOf).sort((a, b) => a.length - b.length);

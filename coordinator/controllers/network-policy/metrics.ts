@@ -3,7 +3,7 @@ import { exposeGauge, type Registry } from '#shared/metrics/prometheus.ts';
 import type { LiveGroups } from './live-groups.ts';
 
 export type PolicyMetrics = {
-  /** Read when somebody scrapes it. */
+  /** Read when the metrics are scraped. */
   exposeGroups: (size: LiveGroups['size']) => void;
 };
 

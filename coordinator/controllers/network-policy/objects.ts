@@ -32,7 +32,7 @@ export const desiredGroup = (
   isUnmanaged: true,
 });
 
-/** The name begins with that of the policy, for people; another policy of the same name has another object. */
+/** The name begins with the policy's, for people; others of that name have other objects. */
 export const desiredEnforcement = (
   { namespace, purpose }: PolicyPlace,
   spec: PolicyEnforcementSpec,

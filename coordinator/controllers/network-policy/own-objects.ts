@@ -1,4 +1,7 @@
-/** The AddressGroups and PolicyEnforcements that are there: watched, with what has just been written of them, and the writes themselves. */
+/**
+ * The AddressGroups and PolicyEnforcements that are there: watched, with what has just been written
+ * of them, and the writes themselves.
+ */
 import { OVERTAKEN, type Outcome } from '#shared/kube/controller.ts';
 import { Reflector, type ReflectorOptions } from '#shared/kube/informer/reflector.ts';
 import { isOvertaken, keep } from '#shared/kube/owned.ts';
@@ -14,9 +17,12 @@ import type { Changed } from './changed.ts';
 import type { Changes, ObjectChange } from './changes.ts';
 import { keyOf } from './objects.ts';
 
-/** Policies of one CNF. One after the other, 100 groups that change each second came to the kernels 6 s late (1,000 pods, two cores). */
+/**
+ * Policies of one CNF. One after the other, 100 groups that change each second came to the kernels
+ * 6 s late (1,000 pods, two cores).
+ */
 const WRITES_AT_ONCE = 16;
-/** Of one policy, which can have hundreds: others are not to wait for all of them. */
+/** Groups of one policy, which can have hundreds: others are not to wait for all of them. */
 const GROUPS_AT_ONCE = 4;
 /** Until the watch shows what has just been written. */
 const SHOWN_MS = 100;
@@ -51,14 +57,14 @@ export const createOwnObjects = (
   const ofGroups = { resource: addressGroupResource, written: writtenGroups };
   const ofEnforcements = { resource: policyEnforcementResource, written: writtenEnforcements };
 
-  /** After a write that hits another version, or when it is enough, none is begun: there is news. */
+  /** After a write that hits another version, or when it is enough, none is begun. */
   const write = async (
     { enforcementsGone, groupsGone, steps }: Changes,
     { isEnough, signal }: { isEnough: () => boolean; signal: AbortSignal },
   ): Promise<Outcome> => {
     let isOfToday = true;
     let isWhole = true;
-    /** Namespaces of which a policy is not written yet: what they have let go may be what it stands for. */
+    /** Namespaces with a policy to be written: what they let go may be what it stands for. */
     const unfinished = new Set<string>();
     const writeOne = async <T extends AddressGroup | PolicyEnforcement>(
       { resource, written }: { resource: Reflector<T>['resource']; written: OwnWrites<T> },

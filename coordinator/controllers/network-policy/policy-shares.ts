@@ -1,9 +1,10 @@
 /**
- * How much of policies is kept in memory, so that nobody who may write some can fill it: a limited length of each, and a share for each
- * namespace. Who has room keeps it; one that finds none is known by name, and is read again when there is some.
+ * How much of policies is kept in memory, so that no author of policies can fill it: a limited
+ * length of each, and a share for each namespace. A policy with room is kept; one that finds none
+ * is known by name, and is read again when there is some.
  */
 
-/** In characters of a spec. The longest that is carried at one place, a thousand blocks of IPv6, has about 100,000. */
+/** Characters of a spec. The longest that is carried, a thousand blocks of IPv6, has 100,000. */
 export const LONGEST_POLICY = 262_144;
 export const POLICIES_OF_A_NAMESPACE = 2_097_152;
 /** What a policy takes beside its spec. */
@@ -45,7 +46,7 @@ export class PolicyShares {
     else this.#used.delete(kept.namespace);
   }
 
-  /** What a list that failed halfway has counted, and nobody has. */
+  /** What a list that failed halfway has counted, and no other list. */
   keepOnly(isThere: (uid: string) => boolean): void {
     for (const uid of [...this.#kept.keys(), ...this.#waiting.keys()])
       if (!isThere(uid)) this.forget(uid);

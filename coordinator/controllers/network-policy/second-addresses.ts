@@ -1,7 +1,8 @@
 /**
- * The addresses that a pod has in second networks, as Nodus and Multus write them into its annotations. Nodus' list has the interface and not the
- * network, which the entry of `nfn-network` with that interface names. Whoever may change the pod may write anything there: what does not parse, or
- * is longer than any real one, counts for nothing.
+ * The addresses that a pod has in second networks, as Nodus and Multus write them into its
+ * annotations. Nodus' list has the interface and not the network, which the entry of `nfn-network`
+ * with that interface names. A user with the right to change the pod can write anything there: what
+ * does not parse, or is longer than any real one, counts for nothing.
  */
 import * as z from 'zod';
 import { parseNetworks } from '#shared/compile/networks.ts';
@@ -15,7 +16,7 @@ import { bareName, CLUSTER_PLACE, type SecondAddresses } from '#shared/policy/ne
 import { jsonIn } from '#shared/util/json.ts';
 
 const MAX_LENGTH = 16_384;
-/** Of one pod. */
+/** Entries of one pod. */
 const MAX_ENTRIES = 32;
 const MAX_NAME = 317;
 
@@ -50,7 +51,7 @@ export const secondAddressesIn = (annotations: Annotations): SecondAddresses[] =
   return [...merged].map(([network, addresses]) => ({ network, addresses }));
 };
 
-/** Subnets of its networks, as far as its own addresses say their length: those in provider networks do not. */
+/** Subnets of its networks, if its own addresses say their length (not in provider networks). */
 export const subnetsIn = (annotations: Annotations): { network: string; subnet: string }[] =>
   ovnInterfaces(annotations).flatMap(({ network, block }) => {
     const subnet = parseBlock(block);

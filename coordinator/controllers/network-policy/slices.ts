@@ -1,13 +1,13 @@
 /**
- * The members of a group as slices. Who is in a slice stays there, and who comes goes to the first one with room, so that a change of one pod
- * changes one object. Pure.
+ * The members of a group as slices. A member stays in its slice, and a new one goes to the first
+ * slice with room, so that a change of one pod changes one object. Pure.
  */
 import { MAX_SLICE_MEMBERS } from '#shared/policy/bounds.ts';
 
 /** By number. */
 export type Slices = ReadonlyMap<number, readonly string[]>;
 
-/** Slice 0 is there even if it is empty: a group without it is one that nobody knows yet. */
+/** Slice 0 is there even if it is empty: a group without it is one that is not known yet. */
 export const slicesOf = (members: readonly string[], present: Slices): Slices => {
   const missing = new Set(members);
   const next = new Map<number, string[]>([[0, []]]);

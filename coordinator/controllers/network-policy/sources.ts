@@ -1,6 +1,7 @@
 /**
- * What policies are about, as the API server has it: a watch each of policies, pods and namespaces, for all who enforce them, of which only what
- * is read stays in memory. They begin with the first who needs them: elsewhere nothing is watched.
+ * What policies are about, as the API server has it: a watch each of policies, pods and namespaces,
+ * for all who enforce them, of which only what is read stays in memory. They begin with the first
+ * who needs them: elsewhere nothing is watched.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -27,11 +28,11 @@ export type PolicyWorldOptions = {
   log: Logger;
 };
 
-/** Who enforces policies somewhere. What it is told of may have changed; each of these must return at once. */
+/** What enforces policies somewhere. It is told what may have changed; each must return at once. */
 export type PolicyReader = {
   /** Whether it needs the world now. */
   isWanted: () => boolean;
-  /** Who is in these of its groups, or which of their pods have addresses. */
+  /** These of its groups have other members, or their pods other addresses. */
   onTouched: (groups: Touched) => void;
   /** Policies, or it is known now which there are. */
   onPolicies: () => void;

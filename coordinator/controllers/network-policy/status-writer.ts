@@ -1,4 +1,4 @@
-/** Writes of each PolicyEnforcement what only the coordinator knows of its pods, and tells the policy by Events. */
+/** Writes what only the coordinator knows of a PolicyEnforcement's pods, and tells by Events. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
@@ -14,7 +14,7 @@ import { keyOf, type PolicyPlace } from './objects.ts';
 import { ownStatusOf, type OwnStatus, type Status } from './status.ts';
 import type { PolicyWorld } from './sources.ts';
 
-/** Of one CNF. */
+/** Statuses of one CNF. */
 const STATUSES_AT_ONCE = 4;
 
 export type StatusesDeps = {
@@ -75,7 +75,7 @@ const withoutOwn = ({
   ...rest
 }: Status): Status => rest;
 
-/** While a pod comes up or an agent catches up, nobody has to do anything. */
+/** While a pod comes up or an agent catches up, there is nothing to do. */
 const PASSING: ReadonlySet<string> = new Set(['AgentNotReady', 'NoAddressYet', 'Finished']);
 
 const lastingOf = ({ notEnforced = [] }: OwnStatus): string =>

@@ -1,4 +1,7 @@
-/** What the status of a PolicyEnforcement says of the policy's pods: how many it protects here, and which not and why. Never more than agents have reported. Pure. */
+/**
+ * What the status of a PolicyEnforcement says of the policy's pods: how many it protects here, and
+ * which not and why. Never more than agents have reported. Pure.
+ */
 import { addressesIn, addressesOf, isHeldBy, type PolicyPod } from '#shared/policy/groups.ts';
 import { CLUSTER_PLACE, subnetOf, type Scope } from '#shared/policy/networks.ts';
 import type {
@@ -104,7 +107,7 @@ const peersOf = ({ members, spec: { lines } }: StatusFacts): readonly string[] |
     : [...groups].flatMap((group) => members(group ?? ''));
 };
 
-/** All that the policy lets come to the pod, or go from it, is in one subnet with it, and so is not forwarded. */
+/** All that the policy lets come to the pod, or go from it, is in its subnet: not forwarded. */
 const isAmongNeighbours = (
   own: readonly { address: string }[],
   peers: readonly string[],

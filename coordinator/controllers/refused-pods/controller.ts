@@ -1,7 +1,9 @@
 /**
- * Wakes the controllers of CNFs that lack pods. While no coordinator answered the webhook of pods, each of their tries was refused, and they wait
- * ever longer, for minutes; any change of the object makes them try at once. So a coordinator that begins to lead patches one annotation,
- * which the policy sdewan-coordinator-nudges lets it do and nothing else, again and again for half a minute where pods are still missing.
+ * Wakes the controllers of CNFs that lack pods. While no coordinator answered the webhook of pods,
+ * each of their tries was refused, and they wait ever longer, for minutes; any change of the object
+ * makes them try at once. So a coordinator that begins to lead patches one annotation, which the
+ * policy sdewan-coordinator-nudges lets it do and nothing else, again and again for half a minute
+ * where pods are still missing.
  */
 import * as z from 'zod';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
@@ -90,7 +92,7 @@ export const createNudge = (deps: NudgeDeps): { run: (signal: AbortSignal) => Pr
 
   const round = async (signal: AbortSignal): Promise<void> => {
     const selection = { namespace, labelSelector: PURPOSE_LABEL, pageSize: PAGE_SIZE, signal };
-    // Whoever may make ReplicaSets may make thousands that never get their pods.
+    // A user with the right to make ReplicaSets can make thousands that never get their pods.
     const lacking = new Turns<{ resource: ResourceType<Owner>; owner: Owner }>();
     for (const resource of owners) {
       const { items } = await client.list(resource, selection);

@@ -1,11 +1,14 @@
 /**
- * Counts by CNF for metrics. What was shown once stays, with zero, as Prometheus wants it; purposes are what tenants write, so there is a bound, behind
- * which their counts are summed.
+ * Counts by CNF for metrics. What was shown once stays, with zero, as Prometheus wants it; purposes
+ * are what tenants write, so there is a bound, behind which their counts are summed.
  */
 
 export type CnfLabels = { namespace: string; purpose: string };
 
-/** Of CNFs that have no series of their own. A namespace cannot be called so and have this purpose by chance: there is no label without a rule or pod. */
+/**
+ * CNFs without series of their own. A namespace cannot be called so and have this purpose by
+ * chance: there is no label without a rule or pod.
+ */
 export const OTHER: CnfLabels = { namespace: '', purpose: 'other' };
 
 export type Counted<Labels> = readonly [Labels, number];
@@ -13,7 +16,7 @@ export type Counted<Labels> = readonly [Labels, number];
 /** With series of their own; a hundred CNFs, and some that come and go. */
 export const MAX_CNFS = 110;
 
-/** Of counters, whose series never go: the first CNFs have one each. */
+/** For counters, whose series never go: the first CNFs have one each. */
 export const boundedCnfs = (most: number): ((cnf: CnfLabels) => CnfLabels) => {
   const known = new Set<string>();
   return ({ namespace, purpose }) => {
@@ -35,7 +38,7 @@ export const createCnfCounts = <Labels extends CnfLabels>(
     const all = [...counted];
     const now = new Set(all.map(([labels]) => keyOf(labels)));
     const shown = new Map<string, Counted<Labels>>();
-    // Those that are shown already first, so that somebody's many new ones displace none.
+    // Those that are shown already come first, so that many new ones displace none.
     const [before, fresh] = [true, false].map((isKnown) =>
       all.filter(([labels]) => known.has(keyOf(labels)) === isKnown),
     );

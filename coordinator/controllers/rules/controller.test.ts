@@ -27,7 +27,7 @@ let stored: RuleObject | undefined;
 let watched: RuleObject;
 let writes: string[];
 let newer: RuleVersion | undefined;
-/** Of the rule's kind. */
+/** What the rule's kind has. */
 let kind: Pick<Resource, 'coalesceMs' | 'status'>;
 let watchedPods: CnfPod[];
 let livePods: CnfPod[];
@@ -36,7 +36,10 @@ let reads: number;
 let reports: Reports;
 /** Reasons of Events. */
 let events: string[];
-/** Milliseconds that somebody has asked to wait. Those of a second and more are over at once, and have passed then. */
+/**
+ * Milliseconds that a caller has asked to wait. Those of a second and more are over at once, and
+ * have passed then.
+ */
 let waits: number[];
 const BEGIN = Date.now();
 let passedMs: number;

@@ -1,6 +1,7 @@
 /**
- * Watches rules, CNF pods and what agents report; owns the status of rules and our finalizer on them; writes both, and Events. What it
- * writes is decided in rule-status/, on the facts of the moment; each write is fenced to the version that was looked at.
+ * Watches rules, CNF pods and what agents report; owns the status of rules and our finalizer on
+ * them; writes both, and Events. What it writes is decided in rule-status/, on the facts of the
+ * moment; each write is fenced to the version that was looked at.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -62,7 +63,7 @@ const CONCURRENCY = 16;
 const MAX_ATTEMPTS = 3;
 /** Between looks past the watch while it and the API server disagree about pods. */
 const LOOK_AGAIN_MS = 2_000;
-/** A deletion that takes longer is worth an Event: all the rest was in time for nobody to notice. */
+/** A deletion that takes longer is worth an Event: all the rest was in time. */
 const BLOCKED_AFTER_MS = 15_000;
 
 export class RulesController {
@@ -118,7 +119,7 @@ export class RulesController {
     for (const uid of uids) this.markRule(uid);
   }
 
-  /** All rules that the pod has a part in: those of its purpose, and those that it still reports. */
+  /** All rules that the pod has a part in: its purpose's, and those that it still reports. */
   markPod({ namespace, purpose, uid }: CnfPod): void {
     const { rules, reports } = this.#deps;
     if (purpose !== undefined) this.markRules(rules.uidsOfPurpose(namespace, purpose));
@@ -309,7 +310,10 @@ const hasNewReason = (before: RuleStatus | undefined, now: RuleStatus): boolean 
 const needsFinalizer = ({ deletedAt, hasFinalizer, purpose }: Rule): boolean =>
   deletedAt === undefined && purpose !== undefined && !hasFinalizer;
 
-/** Namespaces take turns, and in each of them the finalizers, which cannot wait, and the statuses, of which there may be thousands. */
+/**
+ * Namespaces take turns, and in each of them the finalizers, which cannot wait, and the statuses,
+ * of which there may be thousands.
+ */
 const turnOf = (rule: Rule | undefined): string =>
   rule === undefined ? '' : `${rule.namespace}${needsFinalizer(rule) ? '/finalizer' : ''}`;
 

@@ -25,7 +25,7 @@ it('a pod that does not report is silent when its time is up, whether or not thi
   expect(silentAt(SILENT_AFTER + 1)).toBe(2);
 });
 
-/** Of the rules that are handed over. */
+/** Counts of the rules that are handed over. */
 const rulesWith = (...all: readonly Rule[]): Parameters<typeof stalledRules>[0] => ({
   uids: () => Object.keys(all),
   get: (uid) => {

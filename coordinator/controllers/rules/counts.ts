@@ -1,4 +1,4 @@
-/** Counts for metrics, taken when somebody scrapes them. */
+/** Counts for metrics, taken when these are scraped. */
 import type { CnfLabels } from './cnf-counts.ts';
 import { isKnownReason } from '#shared/protocol/reasons.ts';
 import type { Condition, ConditionType } from '#shared/protocol/status.ts';
@@ -35,7 +35,7 @@ export const rulesByState = (rules: KnownRules): (readonly [RuleLabels, number])
 
 export type StallLabels = CnfLabels & { reason: string };
 
-/** Rules that somebody has to change something for, by the word of their condition. */
+/** Rules for which something has to be changed, by the word of their condition. */
 export const stalledRules = (rules: KnownRules): (readonly [StallLabels, number])[] => {
   const counts = new Map<string, [StallLabels, number]>();
   for (const { namespace, purpose = '', status } of rulesOf(rules)) {
@@ -53,11 +53,14 @@ export const stalledRules = (rules: KnownRules): (readonly [StallLabels, number]
 
 /** Seconds. */
 export type CnfAges = {
-  /** Of the rule that has been out of sync longest. */
+  /** Seconds of the rule that has been out of sync longest. */
   outOfSync: number;
   /** Since the deletion of the rule that has waited longest to go. */
   removal: number;
-  /** Since the last report of the live pod that has not reported for longest; a pod that never has is none (`silent` counts it). */
+  /**
+   * Since the last report of the live pod that has not reported for longest; a pod that never has
+   * is none (`silent` counts it).
+   */
   report: number;
 };
 

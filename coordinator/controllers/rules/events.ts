@@ -1,6 +1,7 @@
 /**
- * Which Events a change of status is worth: what somebody has to fix, and that the problem has ended. A cause is reported once, however many pods
- * come to it one after the other; a pod that goes away and comes back causes no Events of its rules.
+ * Which Events a change of status is worth: what an operator has to fix, and that the problem has
+ * ended. A cause is reported once, however many pods come to it one after the other; a pod that
+ * goes away and comes back causes no Events of its rules.
  */
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { Condition, ConditionType, RuleStatus } from '#shared/protocol/status.ts';
@@ -13,7 +14,10 @@ export type Announced = Pick<
   'appliedVersion' | 'conditions' | 'drift' | 'inSync' | 'outOfSync'
 >;
 
-/** `applied`: the version that is known to have been on all pods. `told`: causes that were announced since the rule was last in sync. */
+/**
+ * `applied`: the version that is known to have been on all pods. `told`: causes that were announced
+ * since the rule was last in sync.
+ */
 type Before = {
   status: Announced | undefined;
   applied: string | undefined;

@@ -1,4 +1,4 @@
-/** Gathers what is known of a rule at one moment and passes it to the pure functions that decide. */
+/** Gathers what is known of a rule at one moment, for the pure functions that decide. */
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { confirms, decide, type Decision } from '../../rule-status/deletion.ts';
@@ -26,7 +26,7 @@ export class RuleFacts {
     this.#deps = deps;
   }
 
-  /** Pods of the purpose; for a rule being deleted also those that have it from a time when its label was another. */
+  /** Pods of the purpose; for a rule being deleted also those that have it by an earlier label. */
   podsOf(rule: Rule): CnfPod[] {
     const { pods } = this.#deps;
     if (rule.deletedAt !== undefined)

@@ -15,7 +15,7 @@ const ruleWith = (...finalizers: string[]): RuleVersion => ({
   object: ruleOf('FirewallZone', 'lan1', {}, { finalizers }),
 });
 
-/** What the API server is asked for, each time: the rule in the version that was judged, with these finalizers. */
+/** What the API server is asked for: the rule in the judged version, with these finalizers. */
 const asked = async (write: typeof addOurFinalizer, version: RuleVersion): Promise<unknown[]> => {
   const calls: unknown[][] = [];
   const client = { patch: async (...call: unknown[]) => void calls.push(call) };

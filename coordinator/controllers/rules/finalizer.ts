@@ -1,10 +1,13 @@
-/** Adds our finalizer to a rule and removes it. Nothing is decided here; every write can only hit the version that was judged. */
+/**
+ * Adds our finalizer to a rule and removes it. Nothing is decided here; every write can only hit
+ * the version that was judged.
+ */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { addFinalizer, removeFinalizers } from '#shared/kube/fenced.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
 import type { RuleVersion } from '../../sources/rules.ts';
 
-/** ICN's go with ours: their controller is gone, and nobody else would remove them. */
+/** ICN's go with ours: their controller is gone, and they would stay. */
 const OURS: readonly string[] = [AGENTS_FINALIZER, ...ICN_FINALIZERS];
 
 /** Whether anything of ours keeps the rule from going. */

@@ -78,13 +78,19 @@ type Life = { lastsMs: number; reports: readonly number[] };
 
 type Moment = {
   silent: boolean;
-  /** How long the coordinator that received the last report has led since; or all later ones together, when it has ended. */
+  /**
+   * How long the coordinator that received the last report has led since; or all later ones
+   * together, when it has ended.
+   */
   ledMs: number;
-  /** How long coordinators have led since the last report of which the next leader knows, and how many of them. */
+  /** How long coordinators led since the last report that the next leader knows, and how many. */
   sinceKnown: { ledMs: number; lives: number };
 };
 
-/** One coordinator after the other, each of which knows nothing but what the Lease has; nobody asks how long there was none between two. */
+/**
+ * One coordinator after the other, each of which knows nothing but what the Lease has; how long
+ * there was none between two is not asked.
+ */
 function* lead(lives: readonly Life[]): Generator<Moment> {
   const pod = cnfPod('a');
   let lease = '';

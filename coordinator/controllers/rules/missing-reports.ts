@@ -1,19 +1,23 @@
 /**
- * The pods whose agents have not reported since this replica leads, and how much of SDEWAN_SILENT_AFTER_MS each of them has left. Until it
- * has run out nothing is lowered for them.
+ * The pods whose agents have not reported since this replica leads, and how much of
+ * SDEWAN_SILENT_AFTER_MS each of them has left. Until it has run out nothing is lowered for them.
  *
- * It is the time in which some coordinator led and took reports, added up over restarts and changes of the leader: if each of them began
- * anew, one that crashes again and again would hide an agent that is dead. Time in which none did is not counted, since nobody could
- * report. What is used up is left to the next leader in an annotation of the Lease, which is renewed every two seconds anyway; that one
- * adds `LAST_MS` for what the annotation does not show yet. A report ends it, so the annotation is empty most of the time.
+ * It is the time in which some coordinator led and took reports, added up over restarts and changes
+ * of the leader: if each of them began anew, one that crashes again and again would hide an agent
+ * that is dead. Time in which none did is not counted, since no agent could report. What is used up
+ * is left to the next leader in an annotation of the Lease, which is renewed every two seconds
+ * anyway; that one adds `LAST_MS` for what the annotation does not show yet. A report ends it, so
+ * the annotation is empty most of the time.
  *
  * What follows, with T for that time:
- * - An agent that lives is never silent while each leader leads long enough to receive a report of it and to renew the Lease then, however
- *   long there was none between two: with heartbeats of 10 s and a backoff of 15 s at most that is 20 s. Leaders that all end before that
- *   do use up its time.
- * - An agent that is dead is silent when the one that received its last report has led for T since. When that one ends, the next do not
- *   know, and it is silent again when they have led for T, each of which counts for as long as it knew the pods, and for `LAST_MS` at least.
- *   Nothing is raised for it in between.
+ * - An agent that lives is never silent while each leader leads long enough to receive a report of
+ *   it and to renew the Lease then, however long there was none between two: with heartbeats of 10
+ *   s and a backoff of 15 s at most that is 20 s. Leaders that all end before that do use up its
+ *   time.
+ * - An agent that is dead is silent when the one that received its last report has led for T since.
+ *   When that one ends, the next do not know, and it is silent again when they have led for T, each
+ *   of which counts for as long as it knew the pods, and for `LAST_MS` at least. Nothing is raised
+ *   for it in between.
  */
 import * as z from 'zod';
 import type { Handover } from '#shared/kube/lease.ts';
@@ -22,7 +26,10 @@ import type { CnfPod } from '../../sources/cnf-pod.ts';
 
 /** Between renewals of the Lease are up to 2.2 s, and `listened` is called once a second. */
 export const LAST_MS = 3_500;
-/** 45 bytes each, of 256 KiB that all annotations of an object may have. Those beyond have the whole time with the next leader. */
+/**
+ * 45 bytes each, of 256 KiB that all annotations of an object may have. Those beyond have the whole
+ * time with the next leader.
+ */
 const MAX_LEFT = 2_000;
 
 /** By uid of the pod: milliseconds. */
@@ -69,7 +76,7 @@ export class Awaited implements Handover {
     this.#uids.clear();
   }
 
-  /** So much more time has passed in which this replica led. Gives the pods whose time is up by now. */
+  /** This replica has led for so much longer. Gives the pods whose time is up by now. */
   listened(ms: number): string[] {
     for (const [uid, used] of this.#usedMs ?? []) this.#usedMs?.set(uid, used + ms);
     const overdue = [...this.#uids].filter((uid) => (this.#usedMs?.get(uid) ?? 0) >= this.#timeMs);
@@ -97,6 +104,6 @@ export class Awaited implements Handover {
   }
 }
 
-/** What nobody of us can have written counts for nothing. */
+/** What no coordinator can have written counts for nothing. */
 const parse = (text: string): ReadonlyMap<string, number> =>
   new Map(Object.entries(leftSchema.safeParse(jsonIn(text)).data ?? {}));

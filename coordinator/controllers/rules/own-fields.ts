@@ -1,6 +1,7 @@
 /**
- * What the status of a kind has beyond that of all rules, as the kind's schema says. The roll-up knows nothing of these fields: whoever
- * writes them does so by itself, and they stay as they are while the roll-up replaces the rest.
+ * What the status of a kind has beyond that of all rules, as the kind's schema says. The roll-up
+ * knows nothing of these fields: what writes them does so by itself, and they stay as they are
+ * while the roll-up replaces the rest.
  */
 import * as z from 'zod';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';

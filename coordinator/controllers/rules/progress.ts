@@ -1,7 +1,8 @@
 /**
- * When a status that has changed is written: at once when the rule is in sync or not any more, when somebody has to change something, or
- * when there is no pod to wait for. What lies between, pod by pod, waits a little, and mostly for the end: then one change of a rule is
- * one write, however many pods have it.
+ * When a status that has changed is written: at once when the rule is in sync or not any more, when
+ * an operator has to change something, or when there is no pod to wait for. What lies between, pod
+ * by pod, waits a little, and mostly for the end: then one change of a rule is one write, however
+ * many pods have it.
  */
 import type { RuleStatus } from '#shared/protocol/status.ts';
 
@@ -9,7 +10,7 @@ import type { RuleStatus } from '#shared/protocol/status.ts';
 const PROGRESS_MS = 2_000;
 
 export class Progress {
-  /** Since when something is known that was not written, by the rule's uid; monotonic milliseconds. */
+  /** Since when something is known that was not written, by the rule's uid; monotonic ms. */
   readonly #since = new Map<string, number>();
 
   /** Milliseconds that the write of `now` has time. */

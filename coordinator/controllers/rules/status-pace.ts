@@ -1,7 +1,8 @@
 /**
- * How often the status of one rule is written: a few times at once, then once a second, so that a rule that flaps does not keep the API
- * server busy. That a rule is no longer in sync is never delayed; that it is in sync again counts. What says of its tunnels alone is
- * written once a minute then, since a tunnel can flap for ever.
+ * How often the status of one rule is written: a few times at once, then once a second, so that a
+ * rule that flaps does not keep the API server busy. That a rule is no longer in sync is never
+ * delayed; that it is in sync again counts. What says of its tunnels alone is written once a minute
+ * then, since a tunnel can flap for ever.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { RuleStatus } from '#shared/protocol/status.ts';
@@ -13,7 +14,7 @@ const TUNNELS_MS = 60_000;
 type Change = { before: RuleStatus | undefined; now: RuleStatus };
 
 export class StatusPace {
-  /** By the rule's uid, when the writes so far would have been made one by one; monotonic milliseconds. */
+  /** By the rule's uid, when the writes would have been made one by one; monotonic ms. */
   readonly #until = new Map<string, number>();
   /** The same of those that are about tunnels alone. */
   readonly #ofTunnels = new Map<string, number>();

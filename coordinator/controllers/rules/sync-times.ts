@@ -1,4 +1,7 @@
-/** How long changes of rules take until all pods have them. Of a rule whose change nobody here has seen nothing is told: it may have waited for days. */
+/**
+ * How long changes of rules take until all pods have them. Nothing is told of a rule whose change
+ * was not seen here: it may have waited for days.
+ */
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { Rule } from '../../sources/rule.ts';
 
@@ -14,7 +17,10 @@ export class SyncTimes {
       this.#begun.set(uid, { generation: rule.generation, at });
   }
 
-  /** When the change was seen that this status says is in sync. To be asked before it is written: the watch may tell of the write before the answer comes. */
+  /**
+   * When the change was seen that this status says is in sync. To be asked before it is written:
+   * the watch may tell of the write before the answer comes.
+   */
   begun({ uid, generation }: Rule, { inSync }: RuleStatus): number | undefined {
     const begun = this.#begun.get(uid);
     return inSync && begun?.generation === generation ? begun.at : undefined;

@@ -1,6 +1,7 @@
 /**
- * The pods whose reports do not count: a container has started since their agents looked at OpenWRT, or since they were sent. A report that
- * counts after one that did not concerns all rules of the pod, whatever else it says.
+ * The pods whose reports do not count: a container has started since their agents looked at
+ * OpenWRT, or since they were sent. A report that counts after one that did not concerns all rules
+ * of the pod, whatever else it says.
  */
 import type { CnfPod } from '../../sources/cnf-pod.ts';
 import type { Reports } from '../../reports/reports.ts';
@@ -15,7 +16,7 @@ export class UnreadPods {
     this.#reports = reports;
   }
 
-  /** The pod has changed, or its agent has reported. True when its report counts now, and did not before. */
+  /** The pod has changed, or its agent has reported. True when its report begins to count. */
   note(pod: CnfPod): boolean {
     const report = this.#reports.of(pod.uid);
     const counts =

@@ -1,6 +1,6 @@
 /**
- * An Event for a rule that waits for something that somebody has to make. It comes late, since rules may be made in any order, and once: a
- * rule that goes on waiting is no news.
+ * An Event for a rule that waits for something that an operator has to make. It comes late, since
+ * rules may be made in any order, and once: a rule that goes on waiting is no news.
  */
 import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';

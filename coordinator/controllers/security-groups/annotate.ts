@@ -7,7 +7,7 @@ import { groupsMark, type WatchedPod } from '../network-policy/kept.ts';
 import type { PortClaims } from './claims.ts';
 import type { PresentInNeutron } from './present.ts';
 
-/** The groups are on the port before the annotation says so. Returns pods whose annotation may not be written. */
+/** The groups are on the port before the annotation says so. Returns pods not to be written. */
 export const annotate = async (
   watched: readonly WatchedPod[],
   { claims, present: there }: { claims: PortClaims; present: PresentInNeutron },

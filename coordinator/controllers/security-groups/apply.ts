@@ -1,6 +1,6 @@
 /**
- * Writes the steps of a plan to Neutron, and notes in what is known of it what has been done. What throws has done some of them: then nothing is
- * known, and everything is read again.
+ * Writes the steps of a plan to Neutron, and notes in what is known of it what has been done. What
+ * throws has done some of them: then nothing is known, and everything is read again.
  */
 import { atOnce } from '#shared/util/at-once.ts';
 import type { Neutron, NewRule } from '../../neutron/neutron.ts';
@@ -9,8 +9,10 @@ import { addressGroupsByName, groupsByName, type PresentInNeutron } from './pres
 import type { GroupRule, Remote } from './types.ts';
 
 /**
- * Of one call, which has to end within the time limit of `send`. Neutron with OVN reads all rules of the group at each rule that it makes or deletes, by a
- * query each: among 160 it took 0.3 to 0.8 s for a rule (two cores at a load of 13), and a hundred in one call got no answer in time. An address takes 10 ms of CPU.
+ * Rules of one call, which has to end within the time limit of `send`. Neutron with OVN reads all
+ * rules of the group at each rule that it makes or deletes, by a query each: among 160 it took 0.3
+ * to 0.8 s for a rule (two cores at a load of 13), and a hundred in one call got no answer in time.
+ * An address takes 10 ms of CPU.
  */
 const RULES_A_CALL = 20;
 const ADDRESSES_A_CALL = 100;
@@ -69,7 +71,8 @@ const STEPS: Steps = {
   },
   'add-rules': async ({ rules }, { neutron, present, signal }) => {
     const ids = idsByName(present);
-    // Neutron takes the rules of one group in a call: of several it says SecurityGroupNotSingleGroupRules.
+    // Neutron takes the rules of one group in a call: of several it says
+    // SecurityGroupNotSingleGroupRules.
     for (const [name, own] of Map.groupBy(rules, ({ group }) => group)) {
       const id = idIn(ids, name);
       const news = own.map(({ rule }) => newRule(id, rule, ids));

@@ -21,7 +21,7 @@ export type Unguarded = { pod: PolicyPod; reason: UnguardedReason; message: stri
 
 export type PortClaims = { ports: PortOfPod[]; unguarded: Unguarded[] };
 
-/** The ports that live pods name, of which nobody has asked Neutron yet. */
+/** The ports that live pods name, for which Neutron has not been asked yet. */
 export const namedPorts = (pods: readonly PodWithPorts[]): PortOfPod[] =>
   pods.flatMap(({ pod, annotation }) => {
     const read = podPortsIn(annotation);
@@ -30,8 +30,8 @@ export const namedPorts = (pods: readonly PodWithPorts[]): PortOfPod[] =>
   });
 
 /**
- * A port that two live pods name belongs to the one that was made first: whoever may make pods must not take a port out of its policies by
- * naming it.
+ * A port that two live pods name belongs to the one that was made first: the author of a pod must
+ * not take a port out of its policies by naming it.
  */
 export const portClaimsOf = (
   pods: readonly PodWithPorts[],

@@ -1,6 +1,7 @@
 /**
- * Reads NetworkPolicies, pods and namespaces, watches nodes; owns and writes the security groups and address groups in Neutron that bear our prefix
- * and this cluster's mark, which of them the ports of pods have, and annotation `policy-groups` of these pods. Policies and pods get Events.
+ * Reads NetworkPolicies, pods and namespaces, watches nodes; owns and writes the security groups
+ * and address groups in Neutron that bear our prefix and this cluster's mark, which of them the
+ * ports of pods have, and annotation `policy-groups` of these pods. Policies and pods get Events.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import {
@@ -46,7 +47,10 @@ const KEY = 'all';
 const COALESCE_MS = 50;
 /** Until the quota is asked for again. */
 const QUOTA_AGAIN_MS = 10_000;
-/** Others change things, too; a coordinator that is overtaken so often in a row is refused for another reason. */
+/**
+ * Others change things, too; overtaken so often in a row, a coordinator is refused for another
+ * reason.
+ */
 const MAX_OVERTAKEN = 6;
 /** Whose uid lives as long as the cluster. */
 const CLUSTER_NAMESPACE = 'kube-system';

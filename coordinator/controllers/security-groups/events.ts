@@ -1,7 +1,8 @@
 /**
- * Events on policies and pods: that Neutron enforces a policy, that it does not and why, and why a port is left alone or waits. What is so is told
- * once; what has become so again is counted, so that the last Event of an object is the truth. While Neutron fails, each cause is told once. Events
- * live for an hour, so what is wrong for longer is told again.
+ * Events on policies and pods: that Neutron enforces a policy, that it does not and why, and why a
+ * port is left alone or waits. What is so is told once; what has become so again is counted, so
+ * that the last Event of an object is the truth. While Neutron fails, each cause is told once.
+ * Events live for an hour, so what is wrong for longer is told again.
  */
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
@@ -35,7 +36,7 @@ export type AnnouncerOptions = {
   clock: Pick<Clock, 'monotonic'>;
 };
 
-/** Of a warning that is still true. */
+/** After how long a warning that is still true is told again. */
 const TELL_AGAIN_MS = 30 * 60_000;
 
 export type NeutronAnnouncer = {
@@ -127,7 +128,7 @@ export const createAnnouncer = ({ world, record, clock }: AnnouncerOptions): Neu
 
 const textOf = ({ reason, message }: Said): string => `${reason} ${message}`;
 
-/** It names ports, and nobody has said which groups they have. */
+/** It names ports, whose groups are not known yet. */
 const waits = ({ inNeutron: { ports, groups }, pod: { isFinished } }: WatchedPod): boolean =>
   ports !== undefined && groups === undefined && !isFinished;
 

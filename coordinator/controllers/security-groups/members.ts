@@ -1,4 +1,7 @@
-/** Who is in a group of pods: the ports that its pods have, and the addresses of those that have none. Looked for once each. Pure. */
+/**
+ * The members of a group of pods: the ports that its pods have, and the addresses of those that
+ * have none. Looked for once each. Pure.
+ */
 import { groupId, hasOwnAddresses, type Group, type PolicyPod } from '#shared/policy/groups.ts';
 import { spelled } from '#shared/policy/addresses.ts';
 import type { PortOfPod } from './types.ts';
@@ -8,7 +11,7 @@ export type GroupMembers = {
   ports: readonly string[];
   /** The addresses of these. */
   portAddresses: readonly string[];
-  /** Of pods that have no port with it. */
+  /** Addresses of pods that have no port with it. */
   addresses: readonly string[];
 };
 
@@ -72,7 +75,7 @@ export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Membe
   };
 };
 
-/** Of the group without its port. */
+/** The id of the group without its port. */
 export const selectorId = ({ port: _port, ...selector }: Group): string => groupId(selector);
 
 const spell = (text: string): string => spelled(text)?.address ?? text;

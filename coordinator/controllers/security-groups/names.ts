@@ -1,4 +1,7 @@
-/** What is ours in Neutron bears one prefix, and the cluster's mark: groups of two clusters in one project leave each other alone. Pure. */
+/**
+ * What is ours in Neutron bears one prefix, and the cluster's mark: groups of two clusters in one
+ * project leave each other alone. Pure.
+ */
 import { createHash } from 'node:crypto';
 
 /** Characters of a name or a description in Neutron. */
@@ -20,7 +23,7 @@ const SHORT: Readonly<Record<PolicyDirection, string>> = { ingress: 'IN', egress
 export const policyTag = (uid: string, direction: PolicyDirection): string =>
   `${uid}/${SHORT[direction]}`;
 
-/** Readable in front, unique by the hash of the policy's uid. `port`: of the rules that are for pods with this number. */
+/** Readable, and unique by the policy's uid. `port`: of rules for pods with this number. */
 export const policyGroupName = (
   cluster: string,
   policy: { namespace: string; name: string; uid: string },
@@ -33,11 +36,11 @@ export const policyGroupName = (
   return `${start}${readable}${end}`;
 };
 
-/** `id`: of the selector. `number`: of its pods those on which the port of that name has this number. */
+/** `id`: of the selector. `number`: what the port of that name is on those of its pods. */
 export const selectorName = (cluster: string, id: string, number?: number): string =>
   `${prefixOf(cluster)}selector/${id}${number === undefined ? '' : `/${number}`}`;
 
-/** Of an address group, by the blocks in it: what changes is another one. */
+/** The name of an address group, by the blocks in it: what changes is another one. */
 export const blocksName = (cluster: string, blocks: readonly string[]): string => {
   const hash = createHash('sha256').update(blocks.toSorted().join()).digest('hex').slice(0, 16);
   return `${prefixOf(cluster)}blocks/${hash}`;

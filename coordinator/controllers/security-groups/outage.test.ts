@@ -1,4 +1,7 @@
-/** What is told of a Neutron that fails, and when it is tried again; the controller with an API server and a Neutron in memory. */
+/**
+ * What is told of a Neutron that fails, and when it is tried again; the controller with an API
+ * server and a Neutron in memory.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Why Neutron cannot be brought to what policies ask for, and when it is tried again: its own backoff, so that a pod that changes does not call
- * a Neutron that is down.
+ * Why Neutron cannot be brought to what policies ask for, and when it is tried again: its own
+ * backoff, so that a pod that changes does not call a Neutron that is down.
  */
 import { createBackoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -27,7 +27,7 @@ export type Outages = {
   waitMs: () => number;
   /** Milliseconds since the first try that failed had begun; 0: the last one has not failed. */
   lastsMs: () => number;
-  /** A try that began at that monotonic time has failed. Returns milliseconds until the next one. */
+  /** A try that began at that monotonic time has failed. Returns milliseconds until the next. */
   failed: (startedAt: number) => number;
   over: () => void;
 };
@@ -79,7 +79,7 @@ export const causeOf = (error: NeutronError): OutageCause => {
   return { reason: 'Refused', message: `OpenStack refuses a call with ${status} (${type})` };
 };
 
-/** Of the API server's, not of Neutron's: groups without the nodes' addresses would cut the kubelets' probes. */
+/** A cause at the API server, not Neutron: groups without nodes' addresses would cut probes. */
 export const NO_NODES: OutageCause = {
   reason: 'NoNodes',
   message:

@@ -1,4 +1,7 @@
-/** A block without others, in as few blocks as cover the rest of it: security groups and address groups have blocks and no exceptions. Pure. */
+/**
+ * A block without others, in as few blocks as cover the rest of it: security groups and address
+ * groups have blocks and no exceptions. Pure.
+ */
 import { holdsBlock, WIDTH, type Block } from '#shared/policy/addresses.ts';
 
 /** In their order. The exceptions lie in the block; those that do not are ignored. */

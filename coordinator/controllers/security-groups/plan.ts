@@ -1,8 +1,10 @@
 /**
- * What has to be written so that Neutron has what is wanted, in an order in which nothing passes between that is denied before and after. Each
- * call changes one port or one group, and a packet needs the egress of one port and the ingress of another, so what is narrowed comes first
- * and what is widened last: between, less passes than before or after. Where nothing but rules of one direction changes, rules come before
- * others go, so that what passes before and after goes on. A single call needs no order. Pure.
+ * What has to be written so that Neutron has what is wanted, in an order in which nothing passes
+ * between that is denied before and after. Each call changes one port or one group, and a packet
+ * needs the egress of one port and the ingress of another, so what is narrowed comes first and what
+ * is widened last: between, less passes than before or after. Where nothing but rules of one
+ * direction changes, rules come before others go, so that what passes before and after goes on. A
+ * single call needs no order. Pure.
  */
 import type { NeutronPort } from '../../neutron/neutron.ts';
 import { DIRECTIONS, roleOf, type PolicyDirection } from './names.ts';
@@ -169,7 +171,7 @@ const movesOf = (wanted: WantedHere, present: PresentInNeutron): Move[] => {
   return [...present.ports.values()].filter(isGuarded).flatMap((port): Move[] => {
     const goal = wanted.ports.get(port.id) ?? new Set<string>();
     const ours = port.security_groups.filter((id) => present.groups.has(id));
-    // Of a group that is there twice only one has the name.
+    // Only one of a group that is there twice has the name.
     const has = new Set(ours.map((id) => counts.get(id) ?? id));
     if (has.size === goal.size && [...has].every((name) => goal.has(name))) return [];
     const isSelector = (name: string): boolean => roleOf(name).role === 'selector';
@@ -194,8 +196,8 @@ const isWithoutEffect = ({ has, goal, joins, leaves }: Move): boolean =>
   [...has].every((name) => goal.has(name) || leaves.has(name));
 
 /**
- * What lets nothing pass that the port's groups do not let pass before, nor after: the groups of both. A direction that is open on one side
- * is as on the other.
+ * What lets nothing pass that the port's groups do not let pass before, nor after: the groups of
+ * both. A direction that is open on one side is as on the other.
  */
 const narrowed = ({ has, goal }: Move): ReadonlySet<string> => {
   const both = new Set([...has].filter((name) => goal.has(name)));

@@ -1,6 +1,7 @@
 /**
- * What one NetworkPolicy comes to in security groups, as the design for Kuryr has it: a group per direction, whose rules are the product of
- * peers and ports; a group without rules for each selector, named by those rules; blocks without their exceptions as one address group for each
+ * What one NetworkPolicy comes to in security groups, as the design for Kuryr has it: a group per
+ * direction, whose rules are the product of peers and ports; a group without rules for each
+ * selector, named by those rules; blocks without their exceptions as one address group for each
  * rule; a port's name as one group for each number that it has on pods. Pure.
  */
 import {
@@ -172,7 +173,7 @@ export const selectorsOf = (policy: AnyPolicy): (readonly [string, Group])[] => 
   ]);
 };
 
-/** Of the pods that the policy selects, one of `selectorsOf`; undefined: it is not known. */
+/** One of `selectorsOf`, of the pods that the policy selects; undefined: it is not known. */
 export const ownSelectorOf = (policy: AnyPolicy): Group | undefined => {
   if ('unread' in policy) return undefined;
   const compiled = compiledOf(policy);

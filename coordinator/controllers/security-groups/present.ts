@@ -33,7 +33,7 @@ export const readPresent = async (
   return { groups, addressGroups, ports: ours(await neutron.ports({}, signal)) };
 };
 
-/** What Neutron has: read whole now and then and after any doubt; between, what was written is known. */
+/** What Neutron has: read whole now and then and after any doubt; writes are known. */
 export const createPresent = ({
   neutron,
   clock,
@@ -48,7 +48,7 @@ export const createPresent = ({
   /** Ports that pods name and Neutron did not have when it was last read. */
   let absent = new Set<string>();
 
-  /** `named`: ids of ports that pods name; those that Neutron did not have are not asked for again before all is. */
+  /** `named`: ids of ports that pods name; unknown ones are not asked for again before all is. */
   const look = async (
     cluster: string,
     named: readonly string[],
@@ -80,8 +80,8 @@ export const createPresent = ({
 };
 
 /**
- * Names are not unique in Neutron: a call that got no answer may have made a group, and was made again. Of several the first id counts,
- * whatever becomes of the others.
+ * Names are not unique in Neutron: a call that got no answer may have made a group, and was made
+ * again. Of several the first id counts, whatever becomes of the others.
  */
 export const groupsByName = ({ groups }: PresentInNeutron): Map<string, NeutronGroup[]> =>
   byName(groups.values());
@@ -102,10 +102,10 @@ const byName = <T extends { id: string; name: string }>(all: Iterable<T>): Map<s
   return named;
 };
 
-/** The text of the rule as it would be wanted; of one that could not be wanted another one than any. */
+/** The text of the rule as it would be wanted; one of its own where it could not be. */
 export const presentRuleText = (
   rule: NeutronRule,
-  /** Of the groups that count. */
+  /** The names of the groups that count. */
   nameOf: (id: string) => string | undefined,
 ): string => {
   const { direction, ethertype, protocol, port_range_min: min, port_range_max: max } = rule;
@@ -151,7 +151,7 @@ const remoteOf = (
 
 /** The groups of a policy that cannot be carried as it is now: they stay as they were last. */
 export type KeptPolicy = {
-  /** Of groups and of address groups that its rules name. */
+  /** Names of groups, and of address groups that their rules name. */
   names: readonly string[];
   /** Which of them a port has, by its id. */
   ports: ReadonlyMap<string, readonly string[]>;

@@ -1,4 +1,4 @@
-/** Whether what is to be made fits into the quota of the project, asked before anything is written. Pure. */
+/** Whether what is to be made fits into the project's quota, asked before it is written. Pure. */
 import type { NeutronQuota } from '../../neutron/neutron.ts';
 
 export type Quotas = { security_group: NeutronQuota; security_group_rule: NeutronQuota };
@@ -9,7 +9,7 @@ export type Need = { groups: number; rules: number };
 /** Neutron gives each new group two rules, which are deleted at once. */
 export const RULES_OF_A_NEW_GROUP = 2;
 
-/** `taken`: what is to be made before it. Undefined: it fits; else both numbers, of each quota that it exceeds. */
+/** `taken`: what is made before it. Undefined: it fits; else both numbers of each full quota. */
 export const quotaProblem = (need: Need, quotas: Quotas, taken: Need): string | undefined => {
   const { security_group: groups, security_group_rule: rules } = quotas;
   const beside = need.groups > 0 ? RULES_OF_A_NEW_GROUP : 0;

@@ -1,4 +1,7 @@
-/** Worlds → Neutron in memory, and what its groups let pass: what is wanted, the way to it, quotas, and what others have made. */
+/**
+ * Worlds → Neutron in memory, and what its groups let pass: what is wanted, the way to it, quotas,
+ * and what others have made.
+ */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Policy } from '#shared/policy/network-policy.ts';

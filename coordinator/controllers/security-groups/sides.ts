@@ -1,6 +1,6 @@
 /**
- * Where packets of a policy come from or go to, as Neutron's rules name it, and what must be there for that: a group without rules for each
- * selector, address groups of blocks.
+ * Where packets of a policy come from or go to, as Neutron's rules name it, and what must be there
+ * for that: a group without rules for each selector, address groups of blocks.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -68,7 +68,7 @@ export const createSides = ({ cluster, members, selectorOf }: SidesFacts) => {
     );
   };
 
-  /** A rule for each of many blocks would use up the quota, and Neutron takes the square of their number to make them. */
+  /** A rule for each block would use up the quota, and Neutron takes the square of their number. */
   const sidesOfBlocks = (blocks: readonly Block[]): Side[] => {
     const [first] = blocks;
     if (first === undefined) return [];
@@ -86,7 +86,7 @@ export const createSides = ({ cluster, members, selectorOf }: SidesFacts) => {
     ),
   ];
 
-  /** Of the peers those pods on which the port has this number. */
+  /** Those of the peers on whose pods the port has this number. */
   const sidesWithNumber = (peer: Peer | undefined, named: Group, number: number): Side[] => {
     if (peer === undefined) return sidesOfPods(named, number);
     const { port } = named;

@@ -1,6 +1,6 @@
 /**
- * All that is to be in Neutron: the parts of the policies that can be carried, what stays of those that cannot, and groups that let pass what no
- * policy is about. Pure.
+ * All that is to be in Neutron: the parts of the policies that can be carried, what stays of those
+ * that cannot, and groups that let pass what no policy is about. Pure.
  */
 import { blockText, parseAddress, WIDTH } from '#shared/policy/addresses.ts';
 import type { AnyPolicy } from '../network-policy/kept.ts';
@@ -37,7 +37,7 @@ export type WantedFacts = {
   members: Members;
   /** Ids of the ports of pods. */
   ports: readonly string[];
-  /** Of all nodes. */
+  /** Addresses of all nodes. */
   nodeAddresses: readonly string[];
   present: PresentInNeutron;
   /** Undefined: not asked yet, and taken for boundless. */
@@ -91,7 +91,7 @@ const takeOrRefuse = (
   else draft.refuse(policy.uid, { reason: 'QuotaExceeded', message: problem });
 };
 
-/** Of one that cannot be read it is not known. */
+/** It is not known of one that cannot be read. */
 const maySelectPorts = (policy: AnyPolicy, members: Members): boolean => {
   const pods = ownSelectorOf(policy);
   return pods === undefined || members.of(pods).ports.length > 0;
@@ -162,7 +162,7 @@ const createDraft = ({ cluster, ports, present, quotas }: WantedFacts): Draft =>
     },
     result: () => {
       withBase();
-      // Of a selector that another policy has, too, it is known who is in it.
+      // The members of a selector that another policy has, too, are known.
       for (const [port, names] of kept)
         for (const name of names) if (!groups.has(name)) ofPort.get(port)?.add(name);
       return {

@@ -1,4 +1,7 @@
-/** What is known of a pod of a CNFDeployment, over what a roll-out asks: where it is, since when, and how long it has been like that. Pure. */
+/**
+ * What is known of a pod of a CNFDeployment, over what a roll-out asks: where it is, since when,
+ * and how long it has been like that. Pure.
+ */
 import { MAX_IMAGES, type CnfObject, type CnfObjectStatus } from '#shared/resources/cnf.ts';
 import type { FleetPodObject } from '../apps.ts';
 import type { FleetPod } from '../pod.ts';
@@ -12,16 +15,19 @@ export type CnfFacts = FleetPod & {
   troubled: boolean;
   /** It has run once, with an agent that reports; what comes after that is no start. */
   provisioned: boolean;
-  /** When its agent last reported, to this coordinator or to one before; wall-clock milliseconds, as are the other times. */
+  /**
+   * When its agent last reported, to this coordinator or to one before; wall-clock milliseconds, as
+   * are the other times.
+   */
   reportedAt: number | undefined;
-  /** Since when its agent is silent; undefined: it is not, or nobody knows yet. */
+  /** Since when its agent is silent; undefined: it is not, or it is not known yet. */
   silentSince: number | undefined;
 };
 
-/** What somebody else knows of the pod: its kubelet, this coordinator, and the coordinators before, in its CNF. */
+/** What is known of the pod elsewhere: by its kubelet, this coordinator, and those before. */
 export type PodKnown = {
   troubled: boolean;
-  /** Of the last report to this coordinator. */
+  /** The time of the last report to this coordinator. */
   reportedAt: number | undefined;
   before: CnfObject | undefined;
   now: number;

@@ -1,4 +1,4 @@
-/** The CNFSets and CNFs of a CNFDeployment, as they should be: what became of each revision, and how each pod is. Pure. */
+/** A CNFDeployment's CNFSets and CNFs, as they should be: revisions, and how pods are. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { OwnerReference } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
@@ -97,7 +97,7 @@ const triedAs = ({ stage, waitsFor: [first] }: RollOutStep, before?: CnfSetStatu
   ...(first !== undefined && { message: truncated(first, MAX_TEXT) }),
 });
 
-/** Of a set that the roll-out is not about any more. */
+/** What has become of a set that the roll-out is not about any more. */
 const leftAs = (before: CnfSetStatus | undefined): Became => {
   if (before === undefined) return { stage: 'Replaced' };
   const { outcome = 'Superseded', message } = before;
@@ -187,7 +187,7 @@ const conditionsOf = (
   const said: [string, Said | undefined][] = [
     ['Created', createdOf(pod)],
     ['Ready', readyOf(pod)],
-    // What nobody knows yet is as the coordinator before has seen it.
+    // What is not known yet is as the coordinator before has seen it.
     ['Connected', pod.link === 'Unknown' ? undefined : connectedOf(pod)],
     ['InSync', pod.link === 'Unknown' ? undefined : inSyncOf(pod)],
     ['Distance', pod.link === 'Unknown' ? undefined : distanceSaid(pod, distance)],

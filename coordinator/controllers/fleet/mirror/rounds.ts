@@ -9,15 +9,18 @@ import type { MirrorView } from './objects.ts';
 
 /** Between two rounds of writes for a CNFDeployment. */
 const PACE_MS = 2_000;
-/** The same while a roll-out is under way, and for how long a stage must last to be written: each is in the status of the CNFDeployment at once. */
+/**
+ * The same while a roll-out is under way, and for how long a stage must last to be written: each is
+ * in the status of the CNFDeployment at once.
+ */
 const ROLLING_MS = 10_000;
-/** The same for what the end of a bake changes anyway. Most are shorter: spec.bakeSeconds is 30 by default. */
+/** The same for what the end of a bake changes. Most are shorter: the default is 30 s. */
 const BAKING_MS = 60_000;
 /** After an error, e.g. while their CRDs are not there yet. */
 const FAILED_MS = 15_000;
 
 export type Writer = Pick<KubeClient, 'create' | 'patch' | 'delete'>;
-/** Milliseconds until objects that are there may be changed; `passing`: those that the end of a bake changes anyway. */
+/** Milliseconds until objects may be changed; `passing`: what the end of a bake changes anyway. */
 type Paces = { changes: number; passing: number };
 
 export const createRounds = ({
@@ -35,8 +38,8 @@ export const createRounds = ({
   const wroteAt = new Map<string, number>();
 
   /**
-   * Rounds of which nothing is left to write cost nothing; the first write of one that comes too soon ends it. `pacesOf`: by how long ago the last
-   * write was.
+   * Rounds of which nothing is left to write cost nothing; the first write of one that comes too
+   * soon ends it. `pacesOf`: by how long ago the last write was.
    */
   const round = async (
     key: string,

@@ -1,5 +1,6 @@
 /**
- * Watches CNFSets and CNFs and writes them: as few calls as there are differences. They tell what is; a roll-out that cannot write them goes on.
+ * Watches CNFSets and CNFs and writes them: as few calls as there are differences. They tell what
+ * is; a roll-out that cannot write them goes on.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { keep } from '#shared/kube/owned.ts';
@@ -26,7 +27,7 @@ export type MirrorDeps = {
 
 export type Mirror = {
   sources: readonly { run: (signal: AbortSignal) => Promise<void> }[];
-  /** Of which CNFDeployments there are objects, as `namespace/name`. */
+  /** The CNFDeployments with objects, as `namespace/name`. */
   keys: () => string[];
   /** The CNF of a pod, as it was written last. */
   cnfOf: (namespace: string, pod: string) => CnfObject | undefined;

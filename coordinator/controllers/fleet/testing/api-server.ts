@@ -1,6 +1,7 @@
 /**
- * What a fleet controller sees of an API server, in this process: objects and fenced writes. Watches tell of CNFSets, CNFs and nodes alone, and Kubernetes' own
- * controllers are played by the test.
+ * What a fleet controller sees of an API server, in this process: objects and fenced writes.
+ * Watches tell of CNFSets, CNFs and nodes alone, and Kubernetes' own controllers are played by the
+ * test.
  */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -24,7 +25,10 @@ export class FakeFleetApi {
   readonly reads: string[] = [];
   /** By what `writes` would say: answered with this instead. */
   readonly refusals = new Map<string, { status: number; reason: string }>();
-  /** Called before each write takes effect, by what `writes` would say: `lost` if its answer is not to come, `overtaken` if somebody else writes first. */
+  /**
+   * Called before each write takes effect, by what `writes` would say: `lost` if its answer is not
+   * to come, `overtaken` if another client writes first.
+   */
   fate: (write: string) => 'lost' | 'overtaken' | undefined = () => undefined;
   /** What this client may do, by `verb plural`; each question is noted. */
   readonly mayNot = new Set<string>();

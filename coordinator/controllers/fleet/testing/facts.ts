@@ -4,7 +4,10 @@ import type { CnfFacts } from '../mirror/facts.ts';
 import type { RollOutFacts } from '../decide.ts';
 import type { FleetPod } from '../pod.ts';
 
-/** One of the set `old` or `new`, as its name says: `old-1`. It has every rule; one of the new set waits behind its gate. */
+/**
+ * One of the set `old` or `new`, as its name says: `old-1`. It has every rule; one of the new set
+ * waits behind its gate.
+ */
 export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPod => {
   const set = name.split('-')[0] ?? '';
   const isOld = set === 'old';
@@ -57,7 +60,7 @@ export const facts = (
   ...changes,
 });
 
-/** Of the year 1970, and on no cordoned node. */
+/** Facts in the year 1970, and on no cordoned node. */
 export const cnfFacts = (name: string, changes: Partial<CnfFacts> = {}): CnfFacts => ({
   ...fleetPod(name),
   actual: undefined,

@@ -1,6 +1,7 @@
 /**
- * Kubernetes, agents and a coordinator around the stage function, for random histories. It says what a Deployment controller does with that maxSurge,
- * maxUnavailable 0 and minReadySeconds, and throws where a call of ours takes the last traffic away or gives it to a pod without its rules.
+ * Kubernetes, agents and a coordinator around the stage function, for random histories. It says
+ * what a Deployment controller does with that maxSurge, maxUnavailable 0 and minReadySeconds, and
+ * throws where a call of ours takes the last traffic away or gives it to a pod without its rules.
  */
 import { isConfirmed, isFit, samePlaces, type Distances } from '../distances.ts';
 import { bakeSecondsOf } from '../deployment.ts';
@@ -40,7 +41,7 @@ const SECOND = 1_000;
 const START_MS = 3 * SECOND;
 /** Until its kubelet has come to a gate that was opened. */
 const KUBELET_MS = 2 * SECOND;
-/** The same for what the coordinator has read: the kubelet may come to the gate between that and what is done by it. */
+/** The same for what the coordinator has read: the kubelet may come to the gate before it acts. */
 const SEEN_MS = KUBELET_MS + SECOND;
 const DEADLINE_MS = 120 * SECOND;
 const HAND_OVER_MS = 20 * SECOND;
@@ -60,7 +61,7 @@ export class RollOutModel {
   /** As they are written: agents take them with their next report. */
   #distances: Distances = new Map();
   #runs = true;
-  /** What people want, and what the Deployment has. Templates whose number is in `#bad` never get rule 0. */
+  /** What people want, and what the Deployment has. Templates in `#bad` never get rule 0. */
   #asked = 0;
   #has = 0;
   readonly #bad = new Set<number>();
@@ -170,7 +171,7 @@ export class RollOutModel {
     );
   }
 
-  /** Of those that an agent has in force as it is wanted. */
+  /** Those that an agent has in force as it is wanted. */
   expectOneNearest(): void {
     const both = this.#pods.filter(
       ({ name, actual }) => actual === 0 && this.#distances.get(name)?.distance === 0,
@@ -178,7 +179,7 @@ export class RollOutModel {
     if (both.length > 1) throw new Error(`two have distance 0: ${JSON.stringify(both)}`);
   }
 
-  /** Of what the coordinator has seen. */
+  /** What the coordinator has seen. */
   #expectNearestThatCan(pods: readonly FleetPod[]): void {
     const zero = pods.find(({ name }) => this.#distances.get(name)?.distance === 0);
     if (pods.length > 0 && zero === undefined) throw new Error('no pod has distance 0');
@@ -381,13 +382,16 @@ export class RollOutModel {
     };
   }
 
-  /** What the Deployment controller knows of the pods at its next look: calls that are made until then come too late for it. */
+  /**
+   * What the Deployment controller knows of the pods at its next look: calls that are made until
+   * then come too late for it.
+   */
   #watch(): void {
     for (const pod of this.#pods)
       pod.readySince = this.#isReady(pod) ? (pod.readySince ?? this.#now) : undefined;
   }
 
-  /** One look of the Deployment controller and its ReplicaSets. Times of conditions have whole seconds. */
+  /** One look of the Deployment controller and its ReplicaSets. Conditions have whole seconds. */
   #kubernetes(): void {
     const set = setOf(this.#has);
     const old = this.#pods.filter((pod) => pod.set !== set);

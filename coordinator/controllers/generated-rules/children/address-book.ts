@@ -1,7 +1,8 @@
 /**
- * The addresses of host names, asked again when an answer has run out. A name that cannot be looked up keeps its last addresses: an
- * unavailable DNS server must not take a service away. Nothing waits for a look-up, and each namespace has its own: names without an answer
- * hold up no other namespace.
+ * The addresses of host names, asked again when an answer has run out. A name that cannot be looked
+ * up keeps its last addresses: an unavailable DNS server must not take a service away. Nothing
+ * waits for a look-up, and each namespace has its own: names without an answer hold up no other
+ * namespace.
  */
 import { isIP } from 'node:net';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
@@ -13,7 +14,7 @@ import type { Family, Lookup } from './lookup.ts';
 export type Entry = {
   /** The last that are known; undefined when none ever were. */
   addresses: readonly string[] | undefined;
-  /** The family of which nothing was ever answered: whether the name has addresses of it is not known. */
+  /** The family without any answer so far: whether the name has addresses of it is not known. */
   unknown: Family | undefined;
   /** Why the last question has no answer. */
   problem: string | undefined;

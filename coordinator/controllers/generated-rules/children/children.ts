@@ -1,6 +1,7 @@
 /**
- * Watches CRs that make others, and all rules for their children; owns those children; writes them and the status of the CR. Host names are
- * looked up here. The garbage collector removes what a deleted CR made.
+ * Watches CRs that make others, and all rules for their children; owns those children; writes them
+ * and the status of the CR. Host names are looked up here. The garbage collector removes what a
+ * deleted CR made.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
@@ -158,8 +159,9 @@ const refusalOf = (
 };
 
 /**
- * ICN's controller knew no owners, but left its finalizers on what it made, and on the CR that it made it of. What was made of a CR that was deleted
- * with `--cascade=orphan` has lost its owner; what is made of Services never has one.
+ * ICN's controller knew no owners, but left its finalizers on what it made, and on the CR that it
+ * made it of. What was made of a CR that was deleted with `--cascade=orphan` has lost its owner;
+ * what is made of Services never has one.
  */
 const whoseIs = (there: RuleObject, parent: RuleObject | undefined): Whose => {
   if (isControlledBy(there, parent)) return 'ours';

@@ -14,7 +14,7 @@ const answer = (addresses: string[] | undefined, fails: string | undefined, know
   return addresses.map((address, at) => ({ address, ttl: 30 + at }));
 };
 const lookupIn = (zone: Zone, search: string[] = [], ndots = 1) => {
-  // Of the overloads only the one with TTLs is asked for.
+  // Only the overload with TTLs is asked for.
   const resolver = {
     resolve4: async (name: string) => answer(zone[name]?.v4, zone[name]?.fails4, name in zone),
     resolve6: async (name: string) => answer(zone[name]?.v6, zone[name]?.fails6, name in zone),

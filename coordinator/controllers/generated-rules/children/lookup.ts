@@ -1,6 +1,7 @@
 /**
- * One DNS question, as programs in pods ask it: with the search domains of /etc/resolv.conf, both address families, and how long the
- * answer holds. Tells a name that does not exist from a server that does not answer.
+ * One DNS question, as programs in pods ask it: with the search domains of /etc/resolv.conf, both
+ * address families, and how long the answer holds. Tells a name that does not exist from a server
+ * that does not answer.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -52,7 +53,7 @@ const candidatesOf = (name: string, search: readonly string[], ndots: number): s
   return name.split('.').length - 1 >= ndots ? [name, ...searched] : [...searched, name];
 };
 
-/** Undefined when the name does not exist or has no address. One family that fails does not harm the other. */
+/** Undefined when the name does not exist or has no address. Families fail by themselves. */
 const ask = async (
   resolver: LookupOptions['resolver'],
   candidate: string,

@@ -14,7 +14,7 @@ const nat = (dest_ip: string, numbered = true): Child => ({
 const present = (name: string, dest_ip: string, metadata = {}): RuleObject =>
   ruleOf('CNFNAT', name, { dest_ip }, metadata);
 
-/** `+`: created, `~`: becomes another, `-`: removed, `?`: waits. What stays as it is has no line. */
+/** `+`: created, `~`: becomes another, `-`: removed, `?`: waits. What stays has no line. */
 const lines = ({ keep, remove, waiting }: Plan): string[] => [
   ...keep.flatMap(({ present: there, wanted: { name, spec } }) =>
     JSON.stringify(there?.spec) === JSON.stringify(spec)

@@ -1,6 +1,7 @@
 /**
- * What has to be written so that a CR has just the children that it should have. Pure. A child that is right already is left alone
- * whatever its number, so that the order of DNS answers changes nothing; one that is not needed any more is used for another.
+ * What has to be written so that a CR has just the children that it should have. Pure. A child that
+ * is right already is left alone whatever its number, so that the order of DNS answers changes
+ * nothing; one that is not needed any more is used for another.
  */
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
@@ -22,8 +23,9 @@ export type Plan = {
 };
 
 /**
- * `present`: the children that are there, those that are being deleted included; their names stay taken until they are gone.
- * `unknown`: address families of which it is not known what there should be: children of theirs stay.
+ * `present`: the children that are there, those that are being deleted included; their names stay
+ * taken until they are gone. `unknown`: address families of which it is not known what there should
+ * be: children of theirs stay.
  */
 export const planChildren = (
   parent: string,
@@ -61,7 +63,7 @@ export const planChildren = (
   };
 };
 
-/** Of all addresses and networks that its spec holds. */
+/** Families of all addresses and networks that its spec holds. */
 const familiesIn = ({ spec }: RuleObject): Family[] =>
   Object.values(textsSchema.safeParse(spec).data ?? {}).flatMap((text): Family[] => {
     const version = isIP(text.split('/')[0] ?? '');
@@ -71,7 +73,10 @@ const familiesIn = ({ spec }: RuleObject): Family[] =>
 /** As children have it: what we make is nothing but texts. */
 const textsSchema = z.record(z.string(), z.coerce.string());
 
-/** Those of that kind whose name is the parent's with the suffix, and a number where there can be several; by their numbers. */
+/**
+ * Those of that kind whose name is the parent's with the suffix, and a number where there can be
+ * several; by their numbers.
+ */
 const alike = (
   parent: string,
   child: Child | undefined,

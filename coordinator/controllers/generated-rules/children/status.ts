@@ -1,4 +1,4 @@
-/** The status of a CR that makes others, out of what became of them. Pure; the same facts give the same status. */
+/** The status of a CR that makes others, out of what became of them. Pure. */
 import type { GeneratorStatus } from '#shared/protocol/generator-status.ts';
 import type { IcnStatus } from '#shared/resources/generation.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -11,7 +11,7 @@ import { ruleOf, type Rule } from '../../../sources/rule.ts';
 export type GeneratorProblem = {
   reason: ConditionReason | Reason;
   message: string;
-  /** Waiting does not help: somebody has to change something. */
+  /** Waiting does not help: an operator has to change something. */
   stalled: boolean;
 };
 
@@ -67,7 +67,7 @@ export const generatorStatus = (facts: GeneratorFacts): GeneratorStatus => {
   };
 };
 
-/** Of this very generation; a condition of an earlier one does not count. */
+/** For this very generation; a condition of an earlier one does not count. */
 const isInSync = ({ generation, status }: Rule): boolean =>
   status?.inSync === true && status.observedGeneration === generation;
 

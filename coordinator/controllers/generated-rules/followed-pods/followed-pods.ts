@@ -1,6 +1,7 @@
 /**
- * Watches rules, the pods that some of them follow, and namespaces; owns the annotation with the addresses of those pods, and writes it, so that agents
- * need not watch pods. Pods that are not known, because rights or an answer are missing, change nothing: what was written stays.
+ * Watches rules, the pods that some of them follow, and namespaces; owns the annotation with the
+ * addresses of those pods, and writes it, so that agents need not watch pods. Pods that are not
+ * known, because rights or an answer are missing, change nothing: what was written stays.
  */
 import { checkSpec } from '#shared/compile/check.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
@@ -84,7 +85,8 @@ export const createFollowedPods = (deps: FollowedPodsDeps): Generator => {
       if (!isFollowed) record(tooMany(version));
       else if (named !== undefined && accepts(named, namespace) === false)
         record(notAccepted(version, named));
-      // One more than can be applied says that there are too many. Without any the rule says that it waits for pods.
+      // One more than can be applied says that there are too many. Without any the rule says that
+      // it waits for pods.
       const value = addresses?.slice(0, MAX_POD_ADDRESSES + 1).join(',');
       const metadata = { namespace, name, annotations: { [POD_ADDRESSES_ANNOTATION]: value } };
       return { changes: [{ resource, wanted: { metadata, fields: {} }, present: object }] };

@@ -1,6 +1,7 @@
 /**
- * Whose pods a rule may select: those of its own namespace, and of namespaces that name the rule's in an annotation. Otherwise whoever writes
- * rules in one namespace would see the addresses of all pods of the cluster, and route their packets.
+ * Whose pods a rule may select: those of its own namespace, and of namespaces that name the rule's
+ * in an annotation. Otherwise a user with rights in one namespace would see the addresses of all
+ * pods of the cluster, and route their packets.
  */
 import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { ACCEPTS_ANNOTATION } from '#shared/names.ts';
@@ -20,7 +21,7 @@ export const acceptingNamespaces = resourceV1(
 /** Characters. Of a longer annotation nothing counts, as of a pod's. */
 const MAX_LENGTH = 16_384;
 
-/** Of an annotation. */
+/** The namespaces in an annotation. */
 export const acceptedIn = (text = ''): string[] =>
   text.length > MAX_LENGTH
     ? []

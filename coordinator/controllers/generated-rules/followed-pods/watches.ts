@@ -1,6 +1,6 @@
 /**
- * Watches of pods that somebody follows, one per selection however many follow it, and none when nobody does. The API server does
- * the selecting; of each pod only its addresses stay in memory.
+ * Watches of pods that rules follow, one per selection however many follow it, and none when none
+ * does. The API server does the selecting; of each pod only its addresses stay in memory.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -25,7 +25,7 @@ export type PodWatchesOptions = {
 type FollowedPod = KubeObject & { addresses: readonly string[] };
 type Watch = { reflector: Reflector<FollowedPod>; ended: Promise<void>; end: () => void };
 
-/** Of one tenant. Each is a watch on the API server, and has all pods in memory that it selects. */
+/** Selections of one tenant. Each is a watch on the API server, with its pods in memory. */
 export const MAX_SELECTIONS = 32;
 
 export class PodWatches {
@@ -46,8 +46,8 @@ export class PodWatches {
   }
 
   /**
-   * Makes the follower follow this selection, and no other. False when its tenant has too many selections: then it follows none, and is told by
-   * `onChange` when there is room.
+   * Makes the follower follow this selection, and no other. False when its tenant has too many
+   * selections: then it follows none, and is told by `onChange` when there is room.
    */
   follow(follower: string, selection: PodSelection, tenant: string): boolean {
     const key = `${selection.namespace ?? ''}/${selection.labelSelector}`;
@@ -88,8 +88,8 @@ export class PodWatches {
   }
 
   /**
-   * Of all pods that run and have addresses, in namespaces that may be looked into, each once, sorted. Undefined while the pods are not known,
-   * or whether they may be looked at.
+   * Those of all pods that run and have addresses, in namespaces that may be looked into, each
+   * once, sorted. Undefined while the pods are not known, or whether they may be looked at.
    */
   addressesFor(
     follower: string,

@@ -1,6 +1,6 @@
 /**
- * Which FirewallDNATs all Services together ask for. Pure: the same Services give the same rules in whatever order they come. A port of a zone
- * can be given to one Service only; the oldest has it.
+ * Which FirewallDNATs all Services together ask for. Pure: the same Services give the same rules in
+ * whatever order they come. A port of a zone can be given to one Service only; the oldest has it.
  */
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
@@ -12,7 +12,7 @@ import { oncePerObject } from '#shared/util/memo.ts';
 import { MAX_PORTS, type Service, type ServicePort } from './service.ts';
 
 export type ExposeOptions = {
-  /** `namespace/purpose` or `purpose` for Services that do not say; undefined: only those that say. */
+  /** `namespace/purpose` or `purpose` for Services that do not say one; undefined: for none. */
   allTo: string | undefined;
   /** For Services that do not say. */
   zone: string | undefined;
@@ -48,7 +48,7 @@ export type Claims = {
 };
 
 export type Cnfs = {
-  /** Namespaces whose Services a CNF exposes beside those of its own; undefined: no pod of it is known. */
+  /** Other namespaces whose Services a CNF exposes; undefined: no pod of it is known. */
   acceptedBy: (namespace: string, purpose: string) => ReadonlySet<string> | undefined;
 };
 
@@ -100,7 +100,7 @@ const placeOf = (asked: string, { namespace }: Service): { namespace: string; pu
     : { namespace: first, purpose: second };
 };
 
-/** The operator of the cluster sets `allTo`. A Service that names a CNF of another namespace needs that CNF's consent. */
+/** The cluster's operator sets `allTo`. A Service may name a CNF elsewhere if that CNF consents. */
 const refusalOf = (service: Service, options: ExposeOptions, cnfs: Cnfs): Note | undefined => {
   const asked = askedOf(service, options);
   if (asked === undefined) return undefined;

@@ -23,7 +23,10 @@ export type Service = {
   ports: readonly ServicePort[];
 };
 
-/** Whoever may write a Service could have the coordinator keep a megabyte of it, and make a rule of each of 30,000 ports. */
+/**
+ * Without it, a user with the right to write Services could have the coordinator keep a megabyte of
+ * one, and make a rule of each of 30,000 ports.
+ */
 export const MAX_PORTS = 256;
 /** `namespace/purpose`, and names of zones: a longer text names none. */
 const MAX_TEXT_LENGTH = 256;

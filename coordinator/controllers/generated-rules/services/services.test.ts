@@ -1,4 +1,7 @@
-/** Services of several tenants at once, on an API server that takes a tenth of a second for each write and shows it then. */
+/**
+ * Services of several tenants at once, on an API server that takes a tenth of a second for each
+ * write and shows it then.
+ */
 import { describe, expect, it, vi } from 'vitest';
 import type { CallOptions, KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
@@ -86,7 +89,7 @@ const start = async (there: KubeObject[]) => {
   await vi.advanceTimersByTimeAsync(2_000);
   return {
     push,
-    /** Of these CNFs no pod is known any more. */
+    /** No pod of these CNFs is known any more. */
     withoutPods: (...gone: string[]) => {
       purposes = gone;
       services.onCnfs();

@@ -1,7 +1,9 @@
 /**
- * Watches Services and CNF pods; owns the FirewallDNATs that are made for Services, one per port and address family of each that asks to be exposed; writes them,
- * and Events on Services. What all Services ask for is looked at together: a port can be given to one of them only. Each rule is then written by itself, by
- * namespaces of Services in turns: thousands of one tenant hold up none of another, and a removal waits for no creation.
+ * Watches Services and CNF pods; owns the FirewallDNATs that are made for Services, one per port
+ * and address family of each that asks to be exposed; writes them, and Events on Services. What all
+ * Services ask for is looked at together: a port can be given to one of them only. Each rule is
+ * then written by itself, by namespaces of Services in turns: thousands of one tenant hold up none
+ * of another, and a removal waits for no creation.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Outcome } from '#shared/kube/controller.ts';
@@ -49,7 +51,7 @@ type KeptService = KubeObject & { service: Service };
 /** After a refusal by the API server: a quota may have been raised, a policy changed. */
 const REFUSED_RETRY_MS = 60_000;
 
-/** The key of the look at all Services. Every other key is that of a rule, so that none waits for what others ask for. */
+/** The key of the look at all Services. Others are those of rules: none waits for the rest. */
 const ALL = '';
 
 /** `onCnfs`: CNFs came or went. */
@@ -67,7 +69,7 @@ export const createServices = (deps: ServicesDeps): Generator & { onCnfs: () => 
   });
   /** By uid of the Service. */
   let told: ReadonlyMap<string, string> = new Map();
-  /** What all Services asked for at the last look, and in which term that was: another replica may have led since. */
+  /** What all Services asked for at the last look, and its term: another may have led since. */
   let known: { claims: Claims; term: number | undefined } = { claims: NO_CLAIMS, term: undefined };
   /** What no Service asks for since then. */
   let gone: Claims['wanted'] = new Map();

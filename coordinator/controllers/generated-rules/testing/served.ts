@@ -1,4 +1,4 @@
-/** What generators of rules are tested with: an API server that serves one list and its watch, in fake time. */
+/** What generators are tested with: an API server with one list and its watch, in fake time. */
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { createWatchStream } from '#shared/kube/testing/watch-stream.ts';

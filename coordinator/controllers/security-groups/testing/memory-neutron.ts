@@ -1,4 +1,7 @@
-/** A Neutron in memory for unit tests: as much of its behaviour as ours rests on, and the verdict of its groups on a packet. */
+/**
+ * A Neutron in memory for unit tests: as much of its behaviour as ours rests on, and the verdict of
+ * its groups on a packet.
+ */
 import { parseAddress, parseBlock, WIDTH } from '#shared/policy/addresses.ts';
 import { NeutronError } from '../../../neutron/errors.ts';
 import type {
@@ -29,7 +32,7 @@ export type MemoryNeutron = Neutron & {
   /** Called after each write. */
   onWrite: (what: string) => void;
   limits: { groups: number; rules: number };
-  /** Of all calls so far. */
+  /** All calls so far. */
   calls: string[];
   passes: (packet: MemoryPacket) => boolean;
 };
