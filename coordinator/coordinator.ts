@@ -1,7 +1,7 @@
 /**
- * The coordinator as one piece: sources, reconciler and report intake wired to each other, without servers, signals or
- * environment. Holds no state that a restart would lose: everything comes back from the API server and the agents, and for how long
- * these have not reported, from the Lease.
+ * The coordinator as one piece: sources, reconciler and report intake wired to each other, without
+ * servers, signals or environment. Holds no state that a restart would lose: everything comes back
+ * from the API server and the agents, and for how long these have not reported, from the Lease.
  */
 import type { HttpBindings } from '@hono/node-server';
 import { randomUUID } from 'node:crypto';
@@ -65,7 +65,7 @@ export type CoordinatorOptions = {
   instance: string;
   /** Where ICN's CNFStatus is; undefined: it is not kept. */
   classicStatusNamespace: string | undefined;
-  /** Called for every CNF pod that is added, changed or deleted, for the parts that keep objects in its namespace. */
+  /** Called for each CNF pod that is added, changed or deleted, for what keeps objects with it. */
   onPod: (change: CnfPodChange) => void;
   /** Called when the agent of a pod has said something new of rules or OpenWRT. */
   onReport: (pod: CnfPod) => void;
@@ -111,9 +111,9 @@ export type Coordinator = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** Lookups of pods that report before the watch has shown them; those beyond the limit try again. */
+/** Lookups of pods that report before the watch has shown them; beyond the limit they try again. */
 const LOOKS = { perSecond: 10, atOnce: 50 };
-/** An agent reports what has changed four times a second at most; a large report has twenty pages. */
+/** An agent reports changes four times a second at most; a large report has twenty pages. */
 const REPORTS_OF_A_POD = { perSecond: 10, atOnce: 60 };
 /** The kubelet renews a token once an hour. */
 const NEW_TOKENS_OF_A_POD = { perSecond: 2, atOnce: 20 };
@@ -122,7 +122,8 @@ const TRACED_CHANGES_OF_A_POD = { perSecond: 20, atOnce: 1_000 };
 /** Between looks for agents that have become silent. */
 const SILENCE_SWEEP_MS = 1_000;
 
-// oxlint-disable-next-line max-lines-per-function -- it only wires: each part names what it notifies
+// It only wires: each part names what it notifies.
+// oxlint-disable-next-line max-lines-per-function
 export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const { awaited, client, clock, instance, kinds, leadership, log, metrics, namespace, registry } =
     options;
@@ -327,7 +328,10 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     }
   };
 
-  /** In each term, from the moment at which the pods are known. A replica that did not lead may not have received all reports. */
+  /**
+   * In each term, from the moment at which the pods are known. A replica that did not lead may not
+   * have received all reports.
+   */
   const awaitReports = async (signal: AbortSignal): Promise<void> => {
     const now = { monotonic: clock.monotonic(), silentAfterMs };
     const hasNotReported = ({ uid }: CnfPod): boolean => {

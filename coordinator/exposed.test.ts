@@ -13,7 +13,7 @@ import type { CnfLabels } from './controllers/rules/cnf-counts.ts';
 const samplesOf = async (registry: Registry): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
-/** All that a coordinator shows, after it has seen a bit of everything, of CNFs that have rules of that many kinds. */
+/** All that a coordinator shows, after a bit of everything, of CNFs with that many kinds. */
 const scrapeOf = async (cnfs: number, kindsOfEach: number): Promise<string[]> => {
   const registry = createMetricsRegistry();
   const counted = createClientCounter(registry);

@@ -1,4 +1,7 @@
-/** What the coordinator knows of rules and pods, by CNF, read when somebody scrapes it. Only the leader shows it; each replica counts what it does (metrics.ts). */
+/**
+ * What the coordinator knows of rules and pods, by CNF, read when it is scraped. Only the leader
+ * shows it; each replica counts what it does (metrics.ts).
+ */
 import { Counter, exposeGauge, Gauge, type Registry } from '#shared/metrics/prometheus.ts';
 import type { CnfAges, PodLabels, RuleLabels, StallLabels } from './controllers/rules/counts.ts';
 import {
@@ -19,7 +22,7 @@ export type MetricsSources = {
   droppedEvents: () => number;
 };
 
-/** A hundred CNFs with ten kinds each have as many. All series of a coordinator are fewer than 5,000 (exposed.test.ts). */
+/** A hundred CNFs with ten kinds each have as many; all series are < 5,000 (exposed.test.ts). */
 const MAX_RULE_SERIES = 3_000;
 const MAX_STALL_SERIES = 2 * MAX_CNFS;
 const MAX_POD_SERIES = 4 * MAX_CNFS;

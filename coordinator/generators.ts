@@ -1,6 +1,7 @@
 /**
- * What the coordinator makes of other things: addresses of pods on the CRs that follow them, the children of CRs that make others, and
- * FirewallDNATs of Services, Deployments of CNFDeployments, what CNFs enforce of NetworkPolicies. Assembled here, notified by the sources.
+ * What the coordinator makes of other things: addresses of pods on the CRs that follow them, the
+ * children of CRs that make others, and FirewallDNATs of Services, Deployments of CNFDeployments,
+ * what CNFs enforce of NetworkPolicies. Assembled here, notified by the sources.
  */
 import { Resolver } from 'node:dns/promises';
 import type { Sources } from './coordinator.ts';

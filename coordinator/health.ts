@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz` and `/metrics`, on a port of their own. `/readyz` names what is missing. */
+/** `/healthz`, `/readyz` and `/metrics`, on a port of their own. `/readyz` names what lacks. */
 import { Hono } from 'hono';
 import type { Registry } from '#shared/metrics/prometheus.ts';
 
@@ -10,7 +10,8 @@ export type HealthDeps = {
 
 export const createHealth = ({ notReady, registry }: HealthDeps): Hono => {
   const app = new Hono();
-  // A client takes no room from the next one: without a login any number of connections could be kept.
+  // A client takes no room from the next one: without a login any number of connections could be
+  // kept.
   app.use(async (context, next) => {
     await next();
     context.header('Connection', 'close');

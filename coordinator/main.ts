@@ -48,7 +48,7 @@ import { ADMISSION_PATH } from './controllers/certificates/webhook-configuration
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 import { startTracing } from './tracing/tracing.ts';
 
-/** Of these the specs are read: pods are selected by them, or they are compared with what is to be made. */
+/** The specs of these are read: pods are selected by them, or they are compared. */
 const readKinds = new Set(
   kinds
     .filter(({ pods, isMadeByCoordinator }) => pods ?? isMadeByCoordinator)

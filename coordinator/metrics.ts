@@ -1,4 +1,4 @@
-/** What the coordinator counts. Labels are bounded: kinds, results, codes and a number of CNFs; never names of objects. */
+/** What the coordinator counts. Labels are bounded: kinds, results, codes and some CNFs. */
 import {
   Counter,
   exposeGauge,
@@ -15,7 +15,10 @@ export type Metrics = RuleMetrics &
     /** `result`: what came of a report, or why it was refused. */
     reports: Counter<'result'>;
     tokenReviews: Counter<'result'>;
-    /** Sections that agents of the CNF have put back; with none, its series begins, so that Prometheus sees the first ones as an increase. */
+    /**
+     * Sections that agents of the CNF have put back; with none, its series begins, so that
+     * Prometheus sees the first ones as an increase.
+     */
     drifted: (cnf: CnfLabels, sections: number) => void;
   };
 
@@ -60,7 +63,7 @@ export const createMetrics = (registry: Registry): Metrics => {
 /** Only where a coordinator talks to Neutron. */
 export type NeutronMetrics = {
   called: (method: string, result: string) => void;
-  /** Read when somebody scrapes it. */
+  /** Read when the metrics are scraped. */
   exposeFailing: (lastsMs: () => number) => void;
 };
 
@@ -137,7 +140,7 @@ const controllerMetrics = (registry: Registry): ControllerMetrics => {
   };
 };
 
-/** Of admission: what came of a review, and the seconds that it took. */
+/** Admission: what came of a review, and the seconds that it took. */
 export type ReviewMetrics = (webhook: string, result: string, seconds: number) => void;
 
 export const createReviewMetrics = (registry: Registry): ReviewMetrics => {

@@ -1,4 +1,4 @@
-/** Where the coordinator's certificate comes from: files that somebody else keeps, or a Secret that it keeps itself. */
+/** Where the coordinator's certificate comes from: files that others keep, or its own Secret. */
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -16,7 +16,7 @@ import { exposeExpiry, type Metrics } from './metrics.ts';
 export type Tls = {
   /** For the server. */
   source: TlsFiles | TlsSource;
-  /** PEM of the CAs that agents and the API server must trust; undefined where somebody else takes care of that. */
+  /** PEM of the CAs that agents and API server must trust; undefined where others do that. */
   bundle: (() => string) | undefined;
   onBundle: (listener: () => void) => void;
   /** Whether the API server was told to call paths that end in it. */

@@ -1,6 +1,6 @@
 /**
- * Admission and what CNFs need in their namespaces, as one piece: webhooks, the watches that they answer from, RoleBindings and CAs.
- * Without servers, signals or environment.
+ * Admission and what CNFs need in their namespaces, as one piece: webhooks, the watches that they
+ * answer from, RoleBindings and CAs. Without servers, signals or environment.
  */
 import type { InjectOptions } from '#shared/inject/options.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -40,7 +40,7 @@ export type WebhooksOptions = {
   bucketTypes: readonly string[];
   inject: InjectOptions;
   sources: Sources;
-  /** PEM of the CAs that agents must trust; undefined when somebody else gives it to them. */
+  /** PEM of the CAs that agents must trust; undefined when others give it to them. */
   caBundle: (() => string) | undefined;
   /** Whether the API server was told to call paths that end in it. */
   isGoodToken: (token: string) => boolean;

@@ -1,4 +1,7 @@
-/** The dashboard over HTTP: signing in and out, pages, and what they are made live by. Whoever is not signed in gets the form to do so, and nothing else. */
+/**
+ * The dashboard over HTTP: signing in and out, pages, and what they are made live by. A browser
+ * that is not signed in gets the form to do so, and nothing else.
+ */
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import type { HttpBindings } from '@hono/node-server';
 import { bodyLimit } from 'hono/body-limit';
@@ -87,7 +90,7 @@ export const createApp = (deps: AppDeps): Hono<Env> => {
   app.get(STYLE_PATH, (context) => asset(context, STYLE, 'text/css'));
   app.get(SCRIPT_PATH, (context) => asset(context, SCRIPT, 'text/javascript'));
 
-  // A browser cannot be made to send this header to us by a page of somebody else.
+  // A page of another site cannot make a browser send this header to us.
   app.post('/codes', async (context) => {
     const token = BEARER.exec(context.req.header('authorization') ?? '')?.[1] ?? '';
     if (!mayTry(context)) return context.json({ error: TOO_MANY }, 429);
@@ -96,7 +99,8 @@ export const createApp = (deps: AppDeps): Hono<Env> => {
     const code = sessions.codeFor(known.user, known.endsAt);
     return context.json({ code, user: known.user.username, endsInMs: CODE_MS }, 201);
   });
-  // A link of another site opens the page; the form is sent by a person, who has read for which user it signs in.
+  // A link of another site opens the page; a person sends the form, and has read for which user it
+  // signs in.
   app.get('/enter', (context) => {
     if (!mayTry(context)) return strangerPage(context, TOO_MANY);
     const code = context.req.query('code') ?? '';

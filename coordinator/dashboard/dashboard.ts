@@ -1,4 +1,7 @@
-/** The dashboard as one piece, without a server: a read-only view of what the coordinator knows, for whoever the API server lets list it. */
+/**
+ * The dashboard as one piece, without a server: a read-only view of what the coordinator knows, for
+ * users that the API server lets list it.
+ */
 import type { HttpBindings } from '@hono/node-server';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { kinds } from '#shared/resources/registry.ts';
@@ -22,7 +25,7 @@ export type DashboardOptions = {
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
   sources: {
-    /** Of kinds that agents apply. */
+    /** Rules of kinds that agents apply. */
     rules: Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>;
     pods: Pick<CnfPods, 'all' | 'ofPurpose' | 'placeOf' | 'networkAnnotations'>;
     podsKnown: OverviewDeps['podsKnown'];

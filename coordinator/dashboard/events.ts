@@ -1,6 +1,7 @@
 /**
- * The latest Events of coordinators, as every replica can read them, for people who look on. Bounded, whatever happens in the cluster: a list at the
- * start of which only the latest are kept, then a watch.
+ * The latest Events of coordinators, as every replica can read them, for people who look on.
+ * Bounded, whatever happens in the cluster: a list at the start of which only the latest are kept,
+ * then a watch.
  */
 import * as z from 'zod';
 import { createBackoff } from '#shared/runtime/backoff.ts';

@@ -15,7 +15,7 @@ export type RuleToExplain = Cnf & {
   name: string;
   /** Rules that the CNF has. */
   count: number;
-  /** Of which kinds the viewer may list rules. */
+  /** Of each kind: whether the viewer has the right to list its rules. */
   sees: (kind: string) => boolean;
   seesPods: boolean;
   seesNetworks: boolean;
@@ -52,7 +52,7 @@ export const createExplain = ({ reader, ...known }: ExplainDeps): Explain => {
     return reader.inTurn(async () => {
       const rule = await reader.one(definition, namespace, name);
       if (!rule) return 'gone';
-      // Of a CNF with more, only those rules are read that the rule refers to.
+      // In a CNF with more, only those rules are read that the rule refers to.
       const isLarge = count > MAX_COMPILED || purpose === '';
       const all = isLarge
         ? await nearby(rule, wanted)
@@ -68,7 +68,7 @@ export const createExplain = ({ reader, ...known }: ExplainDeps): Explain => {
   };
 };
 
-/** Of what the viewer may not list nothing is read, so the page must not say that it is not there. */
+/** What the viewer has no right to list is not read: the page must not say that it is not there. */
 const withinRights = (view: Explanation, { sees }: RuleToExplain): Explanation => {
   const unseen = view.refersTo.filter(({ kind }) => !sees(kind)).map(({ kind }) => kind);
   return unseen.length === 0
@@ -107,7 +107,10 @@ export const factsOf = (
   };
 };
 
-/** Who may list a kind that holds keys may read them with kubectl; a page is no place for them. */
+/**
+ * A user with the right to list a kind that holds keys reads them with kubectl; a page is no place
+ * for them.
+ */
 const guarded = (
   view: Explanation,
   { holdsKeys }: KindDefinition,

@@ -1,4 +1,4 @@
-/** The firewall of a CNF as a whole, and the way of a packet through it, from what its viewer may list. */
+/** The firewall of a CNF, and the way of a packet through it, from what its viewer can list. */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { networksOf, namesAsInterfaces } from '../views/networks.ts';
@@ -13,11 +13,11 @@ import { UsageError } from '../views/usage-error.ts';
 /** Those that become sections of OpenWRT's firewall. */
 export const firewallKinds = kinds.filter(({ uci }) => uci?.package === 'firewall');
 
-/** As somebody typed it; '' for what is left out. */
+/** As the user typed it; '' for what is left out. */
 export type AskedPacket = Readonly<Record<(typeof PACKET_FIELDS)[number], string>>;
 export const PACKET_FIELDS = ['in', 'src', 'dst', 'proto', 'sport', 'dport', 'out'] as const;
 
-/** `packet`: undefined when nobody asks. */
+/** `packet`: undefined when none is asked for. */
 export type FirewallToShow = Cnf &
   Pick<RuleToExplain, 'seesPods' | 'seesNetworks'> & { packet: AskedPacket | undefined };
 

@@ -1,6 +1,7 @@
 /**
- * The latest Events, by uid. Whoever may write Events of a namespace can write as many as he likes in the coordinator's name: namespaces share the room,
- * so that those of one push out none of the others'. Pure.
+ * The latest Events, by uid. A user with the right to write Events of a namespace can write any
+ * number in the coordinator's name: namespaces share the room, so that those of one push out none
+ * of the others'. Pure.
  */
 
 export type RecentEvent = {

@@ -1,6 +1,7 @@
 /**
- * Tells a browser when its page has become another one, by server-sent events that hold nothing but a mark: what the page shows it asks for itself.
- * Looks as often as there are changes, and less often where a look costs much.
+ * Tells a browser when its page has become another one, by server-sent events that hold nothing but
+ * a mark: what the page shows it asks for itself. Looks as often as there are changes, and less
+ * often where a look costs much.
  */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
@@ -22,7 +23,7 @@ export type LiveDeps = {
   /** Grows with each change. */
   version: () => number;
   isOpen: (session: Session) => boolean;
-  /** Of the program. */
+  /** The program's signal. */
   signal: AbortSignal;
   clock: Clock;
   log: Logger;
@@ -60,7 +61,8 @@ export const createLive = ({ version, isOpen, signal, clock, log }: LiveDeps): L
           await watch({ send, mark, ended });
           if (!ended.aborted) await send('signed-out');
         } catch (error) {
-          // Nothing of it reaches the browser: it says that the connection is lost, and tries again.
+          // Nothing of it reaches the browser: it says that the connection is lost, and tries
+          // again.
           if (!ended.aborted) log.debug({ err: error }, 'a live page ended');
         } finally {
           leave();

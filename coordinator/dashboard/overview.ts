@@ -1,6 +1,7 @@
 /**
- * What the dashboard shows of rules and pods, from what the coordinator knows anyway. What a page needs of many rules is made once for all viewers and
- * for each change, and before anybody's rights are looked at; no more than two CNFs are kept.
+ * What the dashboard shows of rules and pods, from what the coordinator knows anyway. What a page
+ * needs of many rules is made once for all viewers and for each change, and before anybody's rights
+ * are looked at; no more than two CNFs are kept.
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -29,7 +30,7 @@ export type OverviewDeps = {
   clock: Clock;
 };
 
-/** Of the rules of one kind of a CNF. Times are RFC 3339, '' for none. */
+/** Counts of the rules of one kind of a CNF. Times are RFC 3339, '' for none. */
 export type Tally = {
   inSync: number;
   total: number;
@@ -105,7 +106,8 @@ export class Overview {
     const key = `${namespace}/${purpose}`;
     const known = this.#rows.get(key);
     if (known?.version === this.#version) return known.rows;
-    // After most changes all but one are as before, and in the same order, which costs little to sort.
+    // After most changes all but one are as before, and in the same order, which costs little to
+    // sort.
     const fresh = new Set(this.#versions({ namespace, purpose }));
     const same = (known?.rows ?? []).filter(({ of }) => fresh.delete(of));
     const rows = [...same, ...[...fresh].map(rowOf)].sort((a, b) =>
@@ -204,7 +206,7 @@ const NONE: Tally = {
   outSince: '',
 };
 
-/** Of several kinds. */
+/** The sum over several kinds. */
 export const sumOf = (tallies: readonly Tally[]): Tally => tallies.reduce(added, NONE);
 
 const added = (one: Tally, other: Tally): Tally => ({

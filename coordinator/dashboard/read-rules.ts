@@ -1,6 +1,7 @@
 /**
- * Specs of rules, which do not stay in the coordinator's memory: read when somebody asks for a page that needs them, one viewer after the other, and never
- * more rules than the coordinator can compile between two requests.
+ * Specs of rules, which do not stay in the coordinator's memory: read when a page needs them, one
+ * viewer after the other, and never more rules than the coordinator can compile between two
+ * requests.
  */
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
@@ -19,7 +20,7 @@ export type RuleReader = {
   inTurn: <T>(work: () => Promise<T>) => Promise<T | 'busy'>;
 };
 
-/** Of rules that are compiled at a time: everything else that the coordinator does would wait. */
+/** Rules that are compiled at a time: everything else that the coordinator does would wait. */
 export const MAX_COMPILED = 500;
 const MAX_WAITING = 10;
 const MAX_WAIT_MS = 5_000;

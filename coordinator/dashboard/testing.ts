@@ -1,4 +1,7 @@
-/** A dashboard for tests: rules, pods, Events and rights of users go in, answers to requests come out. Its clock stands still until the test moves it. */
+/**
+ * A dashboard for tests: rules, pods, Events and rights of users go in, answers to requests come
+ * out. Its clock stands still until the test moves it.
+ */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';

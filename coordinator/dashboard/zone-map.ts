@@ -1,4 +1,4 @@
-/** Zones of a CNF, and what leads from one to the other, as the sections of UCI say that its rules become. Pure. */
+/** Zones of a CNF, and what leads from one to the other, by the UCI of its rules. Pure. */
 import { compileOffline } from '#shared/compile/offline.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -17,7 +17,10 @@ export type Zone = Made & {
 };
 /** Zones. */
 export type Forwarding = Made & { from: string; to: string };
-/** `from`, `to`: '' where the rule names no zone. `before`, `after`: address and port that it rewrites, and what to; '' for any, or for those of the CNF. */
+/**
+ * `from`, `to`: '' where the rule names no zone. `before`, `after`: address and port that it
+ * rewrites, and what to; '' for any, or for those of the CNF.
+ */
 export type Redirect = Forwarding & { target: string; before: string; after: string };
 
 export type ZoneMap = {

@@ -1,4 +1,7 @@
-/** Calls of the network API, each with a token: a list with all its pages, one object made, one removed. Knows no object of it. */
+/**
+ * Calls of the network API, each with a token: a list with all its pages, one object made, one
+ * removed. Knows no object of it.
+ */
 import * as z from 'zod';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -11,7 +14,7 @@ import { send as sendCall, type Call, type Send, type Sent } from './send.ts';
 export type NeutronOptions = {
   cloud: CloudFile;
   clock: Clock;
-  /** Of each call that was answered, or failed: its method and its outcome, an HTTP status or a type of ours. */
+  /** Counts each call that was answered, or failed: its method, and a status or a type of ours. */
   count: (method: string, result: string) => void;
   send?: Send;
 };

@@ -1,4 +1,7 @@
-/** How to reach an OpenStack and as whom: a `clouds.yaml` as OpenStack's own clients read it, of which only what is used here is taken. */
+/**
+ * How to reach an OpenStack and as whom: a `clouds.yaml` as OpenStack's own clients read it, of
+ * which only what is used here is taken.
+ */
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { own } from '#shared/util/own.ts';
@@ -34,11 +37,14 @@ const fileSchema = z.object({ clouds: z.record(z.string(), cloudSchema) });
 
 export type CloudFile = {
   path: string;
-  /** Of the clouds in it; absent: the only one. */
+  /** Which of the clouds in it; absent: the only one. */
   name?: string | undefined;
 };
 
-/** Read anew each time, so that a secret that is replaced counts from the next token on. @throws Error that repeats no value of the file */
+/**
+ * Read anew each time, so that a secret that is replaced counts from the next token on. @throws
+ * Error that repeats no value of the file
+ */
 export const readCloud = async ({ path, name }: CloudFile): Promise<Cloud> => {
   // In a bundle a package in CommonJS that is imported when needed has no names but this one.
   const { default: yaml } = await import('yaml');

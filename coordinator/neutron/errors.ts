@@ -1,13 +1,16 @@
 /** What went wrong between us and OpenStack, for code to decide on by fields, never by text. */
 
-/** Ours, when no answer came or none that can be understood, or when it is not known whom to ask. */
+/** Ours, when no answer came or none that is understood, or when the address is not known. */
 export type OwnErrorType = 'Timeout' | 'Unreachable' | 'Malformed' | 'InvalidCloud';
 
 export class NeutronError extends Error {
   override name = 'NeutronError';
   /** HTTP status; 0 when no answer came. */
   readonly status: number;
-  /** Neutron's own word, e.g. `OverQuota`, `SecurityGroupRuleExists`, `RevisionNumberConstraintFailed`; else `HTTP <status>`, or one of ours. */
+  /**
+   * Neutron's own word, e.g. `OverQuota`, `SecurityGroupRuleExists`,
+   * `RevisionNumberConstraintFailed`; else `HTTP <status>`, or one of ours.
+   */
   readonly type: string;
 
   /** @param attempted what was tried, e.g. `PUT /v2.0/ports/…` */
@@ -29,6 +32,6 @@ const hasStatus =
 
 /** The resource is not there, or not for us. */
 export const isAbsent = hasStatus(404);
-/** Somebody has changed it, has one like it already, or uses it: look again. */
+/** Another client has changed it, has one like it already, or uses it: look again. */
 export const isOvertakenInNeutron = hasStatus(409, 412);
 export const isUnauthenticated = hasStatus(401);

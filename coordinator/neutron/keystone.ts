@@ -1,4 +1,7 @@
-/** Tokens of Keystone v3: asked for when they are needed, renewed before they end, and asked for once however many wait for one. */
+/**
+ * Tokens of Keystone v3: asked for when they are needed, renewed before they end, and asked for
+ * once however many wait for one.
+ */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Cloud, CloudAuth } from './cloud.ts';
@@ -8,7 +11,7 @@ import type { Send } from './send.ts';
 export type Token = {
   token: string;
   projectId: string;
-  /** Of the network API, without a slash at its end. */
+  /** The URL of the network API, without a slash at its end. */
   networkUrl: string;
   /** Monotonic milliseconds: from then on another one is asked for. */
   renewAt: number;
@@ -48,7 +51,7 @@ export type Tokens = {
   refused: (token: Token) => void;
 };
 
-/** What is left of its life when another one is asked for, since a call may take that long; of a short life the half. */
+/** What is left of its life when another one is asked for; half of a short life. */
 const RENEW_MS = 60_000;
 
 export const createTokens = ({ cloud, send, clock }: TokensOptions): Tokens => {

@@ -1,4 +1,4 @@
-/** The client against an OpenStack in this process: tokens, pages, refusals by type, and answers that do not come. */
+/** The client against an OpenStack in this process: tokens, pages, refusals, no answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * The network API of an OpenStack, as much of it as is used: each function is one call, and knows nothing of policies. Everything is within
- * the project of the credentials. A call that got no answer may have been done: look before it is made again.
+ * The network API of an OpenStack, as much of it as is used: each function is one call, and knows
+ * nothing of policies. Everything is within the project of the credentials. A call that got no
+ * answer may have been done: look before it is made again.
  */
 import * as z from 'zod';
 import { createCalls, read, type NeutronOptions } from './calls.ts';
@@ -62,7 +63,7 @@ export type NewRule = {
 };
 
 export type Neutron = {
-  /** Of the project; `ids`: only those that there are of these. */
+  /** Ports of the project; `ids`: only those of these that exist. */
   ports: (options?: { ids?: readonly string[] }, signal?: AbortSignal) => Promise<NeutronPort[]>;
   /** Its groups as a whole. @throws NeutronError; 412: it is another than was looked at */
   setPortGroups: (
@@ -70,7 +71,7 @@ export type Neutron = {
     groups: readonly string[],
     signal?: AbortSignal,
   ) => Promise<NeutronPort>;
-  /** Of the project, with their rules. */
+  /** Groups of the project, with their rules. */
   groups: (signal?: AbortSignal) => Promise<NeutronGroup[]>;
   /** With the rules that Neutron gives to each new one. */
   createGroup: (

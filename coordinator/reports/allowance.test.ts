@@ -19,7 +19,7 @@ beforeEach(() => {
 
 const pod = cnfPod('cnf-1-a');
 const young = cnfPod('cnf-1-y', { agent: { state: 'never-started', scheduled: true } });
-/** Of a thousand characters each, more or less. */
+/** Each has a thousand characters, more or less. */
 const words = (uid: string, count: number) =>
   Array.from({ length: count }, (_, index) =>
     word({ uid: `${uid}-${index}`, message: 'x'.repeat(1_000) }),

@@ -1,19 +1,26 @@
 /**
- * How much of agents' reports is kept, so that no pod can fill the coordinator's memory: only states of rules of the pod's own namespace, and a
- * limited amount for each pod and namespace. Of unknown rules little is kept, since the agent's watch can be ahead of ours.
+ * How much of agents' reports is kept, so that no pod can fill the coordinator's memory: only
+ * states of rules of the pod's own namespace, and a limited amount for each pod and namespace. Of
+ * unknown rules little is kept, since the agent's watch can be ahead of ours.
  */
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import { Refusal } from './refusal.ts';
 
-/** In characters. The state of a rule usually has 200; 10,000 rules that failed with long messages have 5 million. */
+/** Characters. The state of a rule usually has 200; 10,000 rules that failed have 5 million. */
 export const MOST_OF_A_POD = 8_388_608;
 export const MOST_OF_A_NAMESPACE = 33_554_432;
-/** Beyond it a namespace has no more than its share of it: twenty together have three times as much at worst, which is less than Node is given. */
+/**
+ * Beyond it a namespace has no more than its share of it: twenty together have three times as much
+ * at worst, which is less than Node is given.
+ */
 export const MOST_OF_ALL = 67_108_864;
-/** Of rules that are not known (yet). */
+/** Characters for rules that are not known (yet). */
 export const MOST_UNKNOWN = 131_072;
-/** Before the kubelet has reported that the agent was started: enough for a beginning, and too little for an attack by pods that never run. */
+/**
+ * Before the kubelet has reported that the agent was started: enough for a beginning, and too
+ * little for an attack by pods that never run.
+ */
 export const MOST_BEFORE_A_START = 65_536;
 /** What an object takes beside its texts. */
 const OF_A_WORD = 100;
@@ -40,7 +47,8 @@ export class Allowance {
   }
 
   /**
-   * The part of a page to keep; `keep` counts it, once the page is known not to be late. @throws Refusal when it is too much
+   * The part of a page to keep; `keep` counts it, once the page is known not to be late. @throws
+   * Refusal when it is too much
    */
   take({ uid, namespace, agent }: CnfPod, page: Report): { report: Report; keep: () => void } {
     if (page.repeats !== undefined) return { report: page, keep: () => undefined };

@@ -1,7 +1,9 @@
 /**
- * From a bearer token to a live CNF pod and the purpose that it serves: the only way in which a report is accepted. The pod
- * has to exist now under the uid in the token, and its purpose is what its agent was given literally, since labels can change. The API
- * server is asked only about a token that names such a pod; only somebody who can read pods can write such a token, and not many of each pod count.
+ * From a bearer token to a live CNF pod and the purpose that it serves: the only way in which a
+ * report is accepted. The pod has to exist now under the uid in the token, and its purpose is what
+ * its agent was given literally, since labels can change. The API server is asked only about a
+ * token that names such a pod; only a client with the right to read pods can write such a token,
+ * and not many of each pod count.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isNotFound } from '#shared/kube/errors.ts';
@@ -18,7 +20,7 @@ export type Reporter = { pod: CnfPod; purpose: string };
 export type IdentifyDeps = {
   reviewer: TokenReviewer;
   pods: Pick<CnfPods, 'byName' | 'lookAt'>;
-  /** Of pods that the watch has not shown: anybody can make us ask. */
+  /** Looks for pods that the watch has not shown: any client can make us ask. */
   looks: Pick<Rate, 'take'>;
 };
 
@@ -43,7 +45,8 @@ export const identify = async (
   const { serves } = pod;
   if (serves === undefined) throw new Refusal('no-agent');
   if (!nobodyRuns(pod)) return { pod, purpose: serves };
-  // The watch may be behind. A pod that was authenticated uses up only the lookups of its namespace.
+  // The watch may be behind. A pod that was authenticated uses up only the lookups of its
+  // namespace.
   if (!deps.looks.take(proven.namespace)) throw new Refusal('unavailable');
   const present = await presentPod(deps.pods, proven, request);
   if (nobodyRuns(present)) throw new Refusal('not-started');

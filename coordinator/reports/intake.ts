@@ -1,6 +1,6 @@
 /**
- * Takes the reports of agents, and tells them whether the API server is away. A refused one changes nothing, but for `not-leading`; what is taken is handed to `onReport` before the answer
- * goes out.
+ * Takes the reports of agents, and tells them whether the API server is away. A refused one changes
+ * nothing, but for `not-leading`; what is taken is handed to `onReport` before the answer goes out.
  */
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
@@ -63,9 +63,9 @@ export type IntakeDeps = IdentifyDeps & {
 export const MAX_REPORT_BYTES = 1_048_576;
 /** Problems of a malformed report that are listed; the first few are enough. */
 const MAX_DETAILS = 5;
-/** Of bodies that are in memory; namespaces take turns. */
+/** Bytes of bodies that are in memory; namespaces take turns. */
 const MAX_BYTES_AT_ONCE = 8 * MAX_REPORT_BYTES;
-/** Of a namespace. */
+/** Reports of a namespace. */
 const MAX_WAITING = 200;
 const MAX_WAIT_MS = 5_000;
 /** Connections that stay open. */
@@ -137,7 +137,8 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
     },
   );
 
-  // Without a token: nobody can be asked about one that is new while the API server is away, and who reads it learns what his own connection tells him.
+  // Without a token: a new one cannot be checked while the API server is away, and the reader
+  // learns what its own connection tells.
   app.get(API_SERVER_PATH, (context) => {
     const answer: ApiServerAnswer = { wasAway: deps.wasApiServerAway() };
     // Else anybody could have as many connections kept as he likes.
@@ -177,8 +178,9 @@ const isWantedInFull = (
   (report.repeats !== undefined && allowance.isIncomplete(pod.uid));
 
 /**
- * An agent that reports to nobody else is to go on looking for the coordinator that leads. This one knows all of its report then, for the case
- * that it comes to lead. @throws Refusal
+ * An agent that reports to no other coordinator is to go on looking for the one that leads. This
+ * one knows all of its report then, for the case that it comes to lead.
+ * @throws Refusal
  */
 const sendOn = (others: string | undefined, { outcome }: Acceptance): void => {
   if (Number(others ?? 0) > 0 || outcome === 'partial' || outcome === 'unknown-base') return;

@@ -1,6 +1,7 @@
 /**
- * Which connections of agents stay open for the next report. One of a pod, so that none of them takes the room of others; and a number in all, of
- * which half is for those that report every few seconds.
+ * Which connections of agents stay open for the next report. One of a pod, so that none of them
+ * takes the room of others; and a number in all, of which half is for those that report every few
+ * seconds.
  */
 import type { Socket } from 'node:net';
 

@@ -5,10 +5,10 @@ export type News =
   | { of: 'nothing' }
   /** Uids. */
   | { of: 'rules'; rules: ReadonlySet<string> }
-  /** All rules of the pod, and those in its report or in the one before; `rules`: uids of those whose state is another. */
+  /** All rules of the pod and its last two reports; `rules`: uids of those with another state. */
   | { of: 'pod'; rules: ReadonlySet<string> };
 
-/** `countsAgain`: what the report says counts, and did not before, also of rules of which it says nothing new. */
+/** `countsAgain`: the report counts, and did not before, also for rules without news. */
 export const newsOf = (acceptance: Acceptance, countsAgain: boolean): News => {
   const rules = acceptance.outcome === 'news' ? acceptance.rules : new Set<string>();
   if (countsAgain) return { of: 'pod', rules };

@@ -1,6 +1,7 @@
 /**
- * The last reports of the agents, by pod uid. Owns the order of things: pages become a report when all are there, an older report or an
- * older boot never overwrites a newer one, and a heartbeat costs nothing but a time. Memory is bounded by the pods that live.
+ * The last reports of the agents, by pod uid. Owns the order of things: pages become a report when
+ * all are there, an older report or an older boot never overwrites a newer one, and a heartbeat
+ * costs nothing but a time. Memory is bounded by the pods that live.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Information } from '#shared/protocol/information.ts';
@@ -11,7 +12,7 @@ import type { PodReport, RuleWord } from '../rule-status/pod-report.ts';
 export type Moment = { monotonic: number; wall: number };
 
 export type Acceptance =
-  /** `rules`: uids of those whose state is another than before. `whole`: the change concerns all rules. */
+  /** `rules`: uids of those with another state than before. `whole`: it concerns all rules. */
   | { outcome: 'news'; rules: ReadonlySet<string>; whole: boolean; drifts: readonly Drift[] }
   | { outcome: 'heartbeat' }
   /** More pages have to come. */
@@ -37,7 +38,7 @@ type Entry = {
   information: Reported | undefined;
 };
 
-/** What was reported of OpenWRT itself, and when that was first received, wall-clock milliseconds. */
+/** What was reported of OpenWRT itself, and when it first came, wall-clock milliseconds. */
 export type Reported = { information: Information; since: number };
 
 export class Reports {

@@ -1,6 +1,6 @@
 /**
- * The unverified claims of a token, which anybody could have written: used only to refuse, without a request to the API server, what it would
- * refuse.
+ * The unverified claims of a token, which anybody could have written: used only to refuse, without
+ * a request to the API server, what it would refuse.
  */
 import * as z from 'zod';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
@@ -10,7 +10,7 @@ import { Refusal } from './refusal.ts';
 /** The pod that a token is bound to. Whether it still lives is another question. */
 export type TokenClaims = { namespace: string; pod: string; podUid: string };
 
-/** Of a service account with long names and several audiences: 2 KiB. */
+/** A service account with long names and several audiences has 2 KiB. */
 const MAX_TOKEN_LENGTH = 8_192;
 
 const payloadSchema = z.object({

@@ -1,6 +1,7 @@
 /**
- * Who a bearer token belongs to, as the API server says. Answers are kept: a token for some minutes at most and never beyond its
- * own end, a refusal for some seconds, so that neither heartbeats nor attackers become load on the API server.
+ * Who a bearer token belongs to, as the API server says. Answers are kept: a token for some minutes
+ * at most and never beyond its own end, a refusal for some seconds, so that neither heartbeats nor
+ * attackers become load on the API server.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -22,12 +23,12 @@ export type TokenReviewer = {
 export type TokenReviewerOptions = {
   client: Pick<KubeClient, 'create'>;
   clock: Clock;
-  /** Of tokens that name a pod, and of which nothing is known: who may read pods can write as many as he likes. */
+  /** Tokens that name a pod, and are not known: a client that reads pods can write any number. */
   rate: Pick<Rate, 'take'>;
   onReview?: (result: 'accepted' | RefusalCode) => void;
 };
 
-/** A pod that is gone is found out by its uid, at once; this only bounds trust in a service account that was deleted. */
+/** A pod that is gone is found by its uid, at once; this bounds trust in a deleted account. */
 const ACCEPTED_FOR_MS = 300_000;
 const REFUSED_FOR_MS = 10_000;
 /** Tokens remembered, accepted and refused each; the oldest are forgotten first. */
@@ -65,7 +66,10 @@ export const createTokenReviewer = (options: TokenReviewerOptions): TokenReviewe
   const accepted = new Remembered<Verdict>(clock);
   const refused = new Remembered<Verdict>(clock);
   const asking = new Map<string, Promise<Verdict>>();
-  /** Tokens that were accepted once: asked again about when that is over, however many others name the same pod meanwhile. */
+  /**
+   * Tokens that were accepted once: asked again about when that is over, however many others name
+   * the same pod meanwhile.
+   */
   const proven = new Recent<true>({ most: MAX_REMEMBERED });
 
   const ask = async (token: string, key: string): Promise<Verdict> => {
@@ -127,7 +131,7 @@ const verdictOf = ({ status: { authenticated, audiences, user } }: Answer): Verd
 /** Milliseconds until the token ends by its own claims, which the API server has verified. */
 const lifetimeOf = (token: string, nowMs: number): number => {
   const { data } = z.object({ exp: z.number() }).safeParse(claimsIn(token));
-  // Of a token that we cannot read it is asked again each time.
+  // A token that we cannot read is asked about each time.
   return data ? Math.max(0, data.exp * 1_000 - nowMs) : 0;
 };
 

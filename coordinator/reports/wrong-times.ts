@@ -1,4 +1,7 @@
-/** Of what cannot be a time, or is of the far future, no status can be written, and nothing after it would count: it is left out of a report. Pure. */
+/**
+ * No status can be written of what cannot be a time, or is far in the future, and nothing after it
+ * would count: it is left out of a report. Pure.
+ */
 import type { Report } from '#shared/protocol/report.ts';
 
 /** How far the clock of a pod's node may be ahead of the coordinator's. */

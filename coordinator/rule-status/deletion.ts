@@ -1,6 +1,7 @@
 /**
- * Whether a rule that is being deleted may go. It may not while any pod could still have it: each has to have reported, by the agent
- * that runs there now, that the rule is gone. Silence, absence from a report and a missing report count for nothing.
+ * Whether a rule that is being deleted may go. It may not while any pod could still have it: each
+ * has to have reported, by the agent that runs there now, that the rule is gone. Silence, absence
+ * from a report and a missing report count for nothing.
  */
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { isOfEarlierRun } from './earlier-run.ts';
@@ -29,9 +30,11 @@ export type Decision = {
 export type DecideContext = Pick<RollupContext, 'now' | 'monotonic' | 'silentAfterMs' | 'awaited'>;
 
 /**
- * An agent that starts after the deletion sees the rule as being deleted and never applies it. One that had started by then says so in two ways: the
- * kubelet posts that the container runs (its status loop is 10 s; more than that was measured on a machine with a load of 30), and the agent reports.
- * So a pod that was silent in both for this time never will have held the rule, provided that some coordinator was there to be reported to.
+ * An agent that starts after the deletion sees the rule as being deleted and never applies it. One
+ * that had started by then says so in two ways: the kubelet posts that the container runs (its
+ * status loop is 10 s; more than that was measured on a machine with a load of 30), and the agent
+ * reports. So a pod that was silent in both for this time never will have held the rule, provided
+ * that some coordinator was there to be reported to.
  */
 export const STARTED_UNSEEN_MS = 20_000;
 
@@ -69,7 +72,10 @@ export const decide = (
   };
 };
 
-/** Of exactly this rule: a spec does not change while the rule is being deleted, so an agent that knows of it knows its revision. */
+/**
+ * Whether it confirms exactly this rule: a spec does not change while the rule is being deleted, so
+ * an agent that knows of it knows its revision.
+ */
 export const confirms = (
   word: RuleWord | undefined,
   { revision }: Pick<Rule, 'revision'>,
@@ -111,7 +117,7 @@ const blockerOf = (
             : `the agent cannot watch ${rule.kind}, so it does not know of the deletion`,
         )
       : because('NotConfirmed');
-  // Of before the deletion: whether the agent is at work on it is not known.
+  // It is from before the deletion: whether the agent is at work on it is not known.
   if (word.state === 'Applied') return because('NotConfirmed');
   if (word.state === 'Removed')
     return because('NotConfirmed', 'the agent has confirmed another version of the rule');

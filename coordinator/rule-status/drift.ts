@@ -1,4 +1,7 @@
-/** What agents have put back of a rule, for its status. Counted by their clocks, so that a coordinator that has just started counts nothing twice. */
+/**
+ * What agents have put back of a rule, for its status. Counted by their clocks, so that a
+ * coordinator that has just started counts nothing twice.
+ */
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from '../sources/rule.ts';

@@ -40,7 +40,7 @@ describe('a report is of an earlier run than the one that the pod shows', () => 
   });
 });
 
-/** Of a container that crashes again and again: what happens in each run, in milliseconds. */
+/** A container that crashes again and again: what happens in each run, in milliseconds. */
 const anyRun = fc.record({
   /** A kubelet's restart takes a second at least. */
   pause: fc.integer({ min: 1_000, max: 20_000 }),
@@ -71,7 +71,8 @@ const historyOf = (runs: readonly ReturnType<typeof anyRun.generate>['value'][])
   return runs.map(({ pause, begins, stampedLate, lag, life, reports }, at) => {
     const from = time + pause;
     const startedAt = from + begins;
-    // A run that has ended was posted with the time that it had; the runtime takes it before the process can end.
+    // A run that has ended was posted with the time that it had; the runtime takes it before the
+    // process can end.
     const stamp = from + Math.min(stampedLate, life);
     postedAt = Math.max(postedAt, stamp + lag);
     time = from + life;
@@ -123,7 +124,8 @@ it('in any order and however late the kubelet posts: no run confirms for a later
       const deleted = rule({ deletedAt: NOW - 60_000 });
       const { since: _since, ...removed } = word({ state: 'Removed', reason: 'Removed' });
       let reports = new Reports({ silentAfterMs: 60_000 });
-      // An agent that is told that a later start of it has reported begins a new boot (agent/report/publish.ts).
+      // An agent that is told that a later start of it has reported begins a new boot
+      // (agent/report/publish.ts).
       const boots = runs.map((_, run) => `boot-000${run}`);
       let posted = -1;
       let reported = -1;

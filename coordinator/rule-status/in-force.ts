@@ -1,4 +1,7 @@
-/** Whether a rule that is not in sync on a pod, or not removed from it, is in force there all the same. Absence of a word is no evidence either way. */
+/**
+ * Whether a rule that is not in sync on a pod, or not removed from it, is in force there all the
+ * same. Absence of a word is no evidence either way.
+ */
 import type { PodProblem } from '#shared/protocol/status.ts';
 import type { Reason } from '#shared/protocol/reasons.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';

@@ -1,4 +1,7 @@
-/** Whether a rule has cut its CNF off: reported by an agent, and kept as long as the rule asks for the same, since pods that start must not try again. */
+/**
+ * Whether a rule has cut its CNF off: reported by an agent, and kept as long as the rule asks for
+ * the same, since pods that start must not try again.
+ */
 import type { Reason } from '#shared/protocol/reasons.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { PodReport } from './pod-report.ts';
@@ -16,7 +19,7 @@ export const lostConnectivityOf = (
   const before = rule.status?.lostConnectivity;
   if (before?.purpose === purpose && before.revision === revision)
     return { lostConnectivity: before };
-  // Of one that is to go, it is the removal that does it.
+  // A rule that is to go does it by its removal.
   if (rule.deletedAt !== undefined) return {};
   for (const report of reports) {
     const word = report.rules.get(uid);

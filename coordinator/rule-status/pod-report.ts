@@ -17,7 +17,7 @@ export type PodReport = {
   clock: ReportClock;
   /** Why what is reported of OpenWRT may not hold any more; '' when it does. */
   doubt: string;
-  /** When the last report came, heartbeats included. `monotonic` for durations, `wall` for people. */
+  /** When the last report came, also a heartbeat. `monotonic` for durations, `wall` for people. */
   receivedAt: { monotonic: number; wall: number };
   openwrt: OpenwrtState;
   unwatchedKinds: readonly string[];

@@ -1,6 +1,7 @@
 /**
- * Whether one pod has all rules of its CNF: what the roll-up asks of one rule and all pods, asked of one pod and all rules. A roll-out
- * waits for it before the pod takes over. Pure, by the same verdicts as the roll-up.
+ * Whether one pod has all rules of its CNF: what the roll-up asks of one rule and all pods, asked
+ * of one pod and all rules. A roll-out waits for it before the pod takes over. Pure, by the same
+ * verdicts as the roll-up.
  */
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import type { PodReport } from './pod-report.ts';
@@ -14,7 +15,7 @@ export type PodSync = {
   problems: readonly (Problem & { rule: Rule })[];
 };
 
-/** `rules`: those of the pod's purpose and namespace. One that is being deleted asks nothing of the pod. */
+/** `rules`: those of the pod's purpose and namespace. A deleted one asks nothing of the pod. */
 export const podSync = (
   rules: Iterable<Rule>,
   pod: CnfPod,

@@ -1,6 +1,7 @@
 /**
- * Whether one live pod has a rule, and if not, why: an ordered list of small checks, of which the first that finds something
- * gives the answer. Nothing is taken as applied unless a fresh report of a ready pod says so for this very uid and revision.
+ * Whether one live pod has a rule, and if not, why: an ordered list of small checks, of which the
+ * first that finds something gives the answer. Nothing is taken as applied unless a fresh report of
+ * a ready pod says so for this very uid and revision.
  */
 import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
 import type { PodReport, RuleWord } from './pod-report.ts';
@@ -15,7 +16,7 @@ export type Problem = {
   reason: string;
   /** Never empty. */
   message: string;
-  /** The agent reports that somebody has to change something. */
+  /** The agent reports that an operator has to change something. */
   failed: boolean;
 };
 
@@ -42,7 +43,7 @@ export type RollupContext = {
   monotonic: number;
   /** A report older than this is not fresh. */
   silentAfterMs: number;
-  /** Uids of pods that were there when the coordinator began to lead and that have time left to report. */
+  /** Uids of pods that were there when the coordinator began to lead and have time left. */
   awaited: ReadonlySet<string>;
 };
 
@@ -91,7 +92,7 @@ const unreadIn = (word: RuleWord | undefined): string | undefined =>
 export const isCurrent = ({ status, generation }: Rule): boolean =>
   status?.observedGeneration === generation;
 
-/** No problem of the pod is known: this coordinator has only not led for long enough to have received its report. */
+/** No problem of the pod is known: this coordinator has not led for long enough to hear it. */
 export const isAwaited = (
   pod: CnfPod,
   report: PodReport | undefined,
@@ -131,7 +132,7 @@ export const isSilent = (
 export const silence = (report: PodReport): string =>
   `the agent has not reported since ${timestamp(report.receivedAt.wall)}`;
 
-/** What a rule's author can fix comes before what an operator can; what passes by itself comes last. */
+/** What a rule's author can fix comes before what an operator can; then what passes. */
 const checks: readonly Check[] = [
   ({ pod }) =>
     pod.agent.state === 'missing'
@@ -149,7 +150,8 @@ const checks: readonly Check[] = [
     report && word?.state === 'Pending' && word.reason === PAUSED && !isSilent(report, context)
       ? { ...said(word), failed: false }
       : undefined,
-  // Why not, which changes from moment to moment, is the same for all rules of the pod: CNFStatus and an Event on the pod say it.
+  // Why not, which changes from moment to moment, is the same for all rules of the pod: CNFStatus
+  // and an Event on the pod say it.
   ({ pod }) => (pod.ready ? undefined : because('PodNotReady', NOT_READY)),
   ({ report }) => (report ? undefined : because('AgentStarting')),
   ({ report, context }) =>
@@ -182,7 +184,10 @@ const checks: readonly Check[] = [
       : undefined,
 ];
 
-/** Also where the rule asks again for what it asked for before: the pod may have had something else since the agent reported. */
+/**
+ * Also where the rule asks again for what it asked for before: the pod may have had something else
+ * since the agent reported.
+ */
 const isOutdated = (rule: Rule, word: RuleWord): boolean =>
   word.revision !== rule.revision || word.generation !== rule.generation;
 

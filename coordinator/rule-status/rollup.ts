@@ -1,6 +1,7 @@
 /**
- * The status of a rule out of everything that is known of its pods. `inSync` is true only when each live
- * pod is ready and freshly reports this very revision. Pure; the same facts give the same status, and feeding a status back changes nothing.
+ * The status of a rule out of everything that is known of its pods. `inSync` is true only when each
+ * live pod is ready and freshly reports this very revision. Pure; the same facts give the same
+ * status, and feeding a status back changes nothing.
  */
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { MAX_LISTED_PODS, type PodProblem, type RuleStatus } from '#shared/protocol/status.ts';
@@ -21,7 +22,7 @@ import {
 } from './pod-verdict.ts';
 import { describePods, describeProblems, rankOf, timestamp, truncated } from './wording.ts';
 
-/** `pods`: every pod of the rule's purpose and namespace, and for a rule being deleted each other pod that may hold it. */
+/** `pods`: those of the rule's purpose; for a deleted rule also others that may hold it. */
 export const rollup = (
   rule: Rule,
   pods: readonly CnfPod[],
@@ -50,7 +51,8 @@ const statusOf = (
     rule.deletedAt === undefined
       ? live
       : pods.filter((pod) => !pod.finished && !strangers.has(pod));
-  // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is computed anew.
+  // A coordinator that has just started knows less than the one that wrote this status; only
+  // `inSync: true` is computed anew.
   const unreported = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
   if (unreported && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)
     return rule.status;
@@ -147,7 +149,7 @@ const paused = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
   return [{ type: 'Paused', status: 'True', reason, message }];
 };
 
-/** All or nothing; the time stays as it was for as long as the generation is the one that it was said of. */
+/** All or nothing; the time stays for as long as the generation is the one it was said of. */
 const appliedFields = (
   rule: Rule,
   verdicts: readonly PodVerdict[],

@@ -1,14 +1,20 @@
-/** How statuses name pods: the cause first, since terminals cut what is behind it; the same facts always in the same words. */
+/**
+ * How statuses name pods: the cause first, since terminals cut what is behind it; the same facts
+ * always in the same words.
+ */
 import { few } from '#shared/util/few.ts';
 import { wordsOfForce, type Force } from './in-force.ts';
 
 type Said = { pod: string; message: string };
 
-/** `OpenWRT does not answer (2 of 3 pods: cnf-1-a, cnf-1-b); …`. Pods with the same problem are named together. */
+/** `OpenWRT does not answer (2 of 3 pods: cnf-1-a, cnf-1-b); …`: one problem, many pods. */
 export const describePods = (problems: readonly Said[], total: number): string =>
   describe(problems, total, () => '');
 
-/** `OpenWRT does not answer (in force on 2 of 3 pods: cnf-1-a, cnf-1-b); …`: whether the rule is in force is always said. */
+/**
+ * `OpenWRT does not answer (in force on 2 of 3 pods: cnf-1-a, cnf-1-b); …`: whether the rule is in
+ * force is always said.
+ */
 export const describeProblems = (
   problems: readonly (Said & Force)[],
   total: number,
@@ -29,7 +35,7 @@ const describe = <P extends Said>(
   return truncated(sentences.join('; '), 2_048);
 };
 
-/** Which of several problems a condition takes its reason from: what passes by itself comes last. */
+/** Which of several problems gives a condition its reason: what passes by itself comes last. */
 export const rankOf = ({ reason, failed }: { reason: string; failed?: boolean }): number => {
   if (failed) return -1;
   // 0 for all that are not in the list.

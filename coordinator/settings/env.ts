@@ -1,4 +1,4 @@
-/** The coordinator's environment, read once at its start. The table in docs/ is made from this schema. */
+/** The coordinator's environment, read once at its start. The table in docs/ is made from it. */
 import * as z from 'zod';
 import { driverChoices } from '#shared/inject/drivers.ts';
 import { logLevels, type InjectOptions } from '#shared/inject/options.ts';
@@ -16,7 +16,7 @@ import type { CertificatePolicy } from '../controllers/certificates/decide.ts';
 import type { CloudFile } from '../neutron/cloud.ts';
 
 const DAY_MS = 86_400_000;
-/** Whether nobody on the network reads along. */
+/** Whether the network cannot read along. */
 const isPrivate = (url: string): boolean => {
   const parsed = new URL(url);
   return parsed.protocol === 'https:' || isLoopback(hostIn(parsed));

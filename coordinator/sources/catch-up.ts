@@ -1,6 +1,8 @@
 /**
- * Whether this replica knows the pods well enough to write of them: it has listed them since its term began. What it had watched until then may be
- * old, as when it stood still and came to lead before its watch told it what it had missed, and nothing fences a status to the pods that it is about.
+ * Whether this replica knows the pods well enough to write of them: it has listed them since its
+ * term began. What it had watched until then may be old, as when it stood still and came to lead
+ * before its watch told it what it had missed, and nothing fences a status to the pods that it is
+ * about.
  */
 import type { Leadership } from '#shared/kube/leadership.ts';
 import type { CnfPods } from './cnf-pods.ts';

@@ -1,6 +1,7 @@
 /**
- * A pod as roll-up and finalizers see it: the few facts about a CNF pod and its agent that decide anything. Made from a Pod by a
- * pure function; texts hold no counters or times, so that a pod that merely goes on failing changes nothing.
+ * A pod as roll-up and finalizers see it: the few facts about a CNF pod and its agent that decide
+ * anything. Made from a Pod by a pure function; texts hold no counters or times, so that a pod that
+ * merely goes on failing changes nothing.
  */
 import * as z from 'zod';
 import { WITHOUT_KINDS_ENV } from '#shared/inject/environment.ts';
@@ -11,23 +12,29 @@ import { shortened } from '#shared/util/shortened.ts';
 export type AgentContainer =
   /** The pod was made without the agent. */
   | { state: 'missing' }
-  /** No state of the container shows that it ever ran. `scheduled`: a kubelet may be about to start it. */
+  /** No state of the container shows that it ran. `scheduled`: a kubelet may soon start it. */
   | { state: 'never-started'; scheduled: boolean }
-  /** `startedAt`: of its latest run that the kubelet has reported, which runs or has ended; wall-clock milliseconds. */
+  /** `startedAt`: of its latest run that the kubelet has reported; wall-clock milliseconds. */
   | { state: 'started'; startedAt: number | undefined };
 
 export type CnfPod = {
   namespace: string;
   name: string;
   uid: string;
-  /** The purpose in the agent's environment, if it is a literal value: one from a field or ConfigMap could be changed by others than the pod's author. */
+  /**
+   * The purpose in the agent's environment, if it is a literal value: one from a field or ConfigMap
+   * could be changed by others than the pod's author.
+   */
   serves: string | undefined;
   /** `serves`, or else what the pod's label says. Undefined: no CNF pod. */
   purpose: string | undefined;
   /** A controller, such as a ReplicaSet, has made it. */
   owned: boolean;
   ready: boolean;
-  /** Why not; '' when ready. The same text for as long as the cause is the same, whatever the kubelet is trying at the moment. */
+  /**
+   * Why not; '' when ready. The same text for as long as the cause is the same, whatever the
+   * kubelet is trying at the moment.
+   */
   notReady: string;
   /** It does not become ready by itself soon: more than a start. */
   troubled: boolean;
@@ -35,7 +42,7 @@ export type CnfPod = {
   /** Succeeded or Failed: its containers are gone for good. */
   finished: boolean;
   agent: AgentContainer;
-  /** When the latest running one of the other containers started, wall-clock milliseconds; one of them is OpenWRT's. */
+  /** When the latest of the running other containers started, in ms; one is OpenWRT's. */
   othersStartedAt: number | undefined;
   /** Kinds that the agent is configured to leave out, since it may not read them. */
   withoutKinds: readonly string[];
@@ -43,7 +50,7 @@ export type CnfPod = {
   weight: string | undefined;
 };
 
-/** Of whole seconds. The API server takes null for a time that nobody has given. */
+/** A time in whole seconds. The API server takes null for one that was not given. */
 const time = z.string().nullish();
 
 const containerStateSchema = z.object({
@@ -94,7 +101,7 @@ const podSchema = z.object({
 });
 type Pod = z.infer<typeof podSchema>;
 
-/** Of what the author of a pod writes into its environment no more is kept; a purpose that is cut off is none. */
+/** No more is kept of what an author writes into an environment; a cut-off purpose is none. */
 const MAX_LABEL_LENGTH = 63;
 const MAX_KINDS_LENGTH = 1_024;
 /** A change beyond it makes no difference. */

@@ -1,6 +1,7 @@
 /**
- * The pods of all CNFs: a watch of those that bear a purpose label, kept as targets, and a look past the watch for the moment
- * before a finalizer goes. A pod that lost its label is only seen by that look, which is why it asks for all pods of a namespace.
+ * The pods of all CNFs: a watch of those that bear a purpose label, kept as targets, and a look
+ * past the watch for the moment before a finalizer goes. A pod that lost its label is only seen by
+ * that look, which is why it asks for all pods of a namespace.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
@@ -98,7 +99,7 @@ export class CnfPods {
     return { node, ip, agentImage };
   }
 
-  /** Those of pods with an agent in it, as long as its containers may run; each may come more than once. */
+  /** Those of pods with an agent in it, while its containers may run; some come more than once. */
   serviceAccounts(namespace: string): string[] {
     return this.#reflector.store
       .by('namespace', namespace)
@@ -114,8 +115,8 @@ export class CnfPods {
   }
 
   /**
-   * Namespaces that any pod of a CNF accepts Services from: during a roll-out there are old and new ones. Undefined: no pod of it is
-   * known.
+   * Namespaces that any pod of a CNF accepts Services from: during a roll-out there are old and new
+   * ones. Undefined: no pod of it is known.
    */
   acceptedBy(namespace: string, purpose: string): ReadonlySet<string> | undefined {
     const pods = this.#reflector.store.by('purpose', `${namespace}/${purpose}`);
@@ -160,7 +161,7 @@ export class CnfPods {
   }
 }
 
-/** Only what is needed stays in memory: a Pod is some ten kilobytes, its target some hundred bytes. */
+/** Only what is needed stays in memory: a Pod is some ten kilobytes, this some hundred bytes. */
 const cnfPodSchema = objectSchema.transform((object): StoredPod => ({
   ...identityOf(object),
   pod: cnfPodOf(object),

@@ -1,6 +1,6 @@
 /**
- * What stays in memory of a rule. Whoever may write rules could fill it otherwise: a spec can have half a megabyte, and who refers to what and what
- * agents compare is known when it comes.
+ * What stays in memory of a rule. The authors of rules could fill it otherwise: a spec can have
+ * half a megabyte, and which rule refers to what and what agents compare is known when it comes.
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { orderOf } from '#shared/compile/revision.ts';
@@ -29,8 +29,9 @@ const READ: ReadonlySet<string> = new Set([ORDER_ANNOTATION, POD_ADDRESSES_ANNOT
 const MAX_SHAPE_LENGTH = 256;
 
 /**
- * What of a rule its revision and its ties are made of, in short: two versions of a rule with the same shape have the same of both. Undefined
- * when that cannot be told. A generation has one spec; annotations and labels do not move it.
+ * What of a rule its revision and its ties are made of, in short: two versions of a rule with the
+ * same shape have the same of both. Undefined when that cannot be told. A generation has one spec;
+ * annotations and labels do not move it.
  */
 export const shapeOf = ({ metadata }: RuleObject): string | undefined => {
   const { annotations, generation, labels } = metadata;
@@ -39,7 +40,7 @@ export const shapeOf = ({ metadata }: RuleObject): string | undefined => {
   return generation === undefined || shape.length > MAX_SHAPE_LENGTH ? undefined : shape;
 };
 
-/** Of which the first that a packet matches decides. */
+/** Kinds of which the first that a packet matches decides. */
 const FILTERING: ReadonlySet<string> = new Set([
   firewallRule.kind,
   firewallForwarding.kind,
@@ -51,7 +52,10 @@ export const isFiltering = (kind: string): boolean => FILTERING.has(kind);
 /** A rule that names so much is no likely one to hide others. */
 const MAX_FILTER_LENGTH = 512;
 
-/** The spec of a rule whose packets no later one gets, where it is short: by it admission tells that one rule hides another. */
+/**
+ * The spec of a rule whose packets no later one gets, where it is short: by it admission tells that
+ * one rule hides another.
+ */
 export const filterOf = ({ kind, spec }: RuleObject): unknown =>
   isFiltering(kind) && (JSON.stringify(spec)?.length ?? 0) <= MAX_FILTER_LENGTH ? spec : undefined;
 
@@ -73,7 +77,7 @@ export const identified = (rule: RuleObject): RuleObject => {
   };
 };
 
-/** All but annotations that nobody reads. */
+/** All but annotations that are not read. */
 export const whole = ({ apiVersion, kind, metadata, spec, status }: RuleObject): RuleObject => {
   const { annotations, ...rest } = metadata;
   const read = Object.entries(annotations ?? {}).filter(([name]) => READ.has(name));

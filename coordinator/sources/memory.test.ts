@@ -1,6 +1,7 @@
 /**
- * What stays in memory of the objects that tenants write. Each text of each object in turn is as long as the API server takes it; of no view of the
- * object may more stay than of the longest list of networks that counts.
+ * What stays in memory of the objects that tenants write. Each text of each object in turn is as
+ * long as the API server takes it; of no view of the object may more stay than of the longest list
+ * of networks that counts.
  */
 import { expect, it } from 'vitest';
 import { WITHOUT_KINDS_ENV } from '#shared/inject/environment.ts';
@@ -41,7 +42,7 @@ import {
 import { serviceOf } from '../controllers/generated-rules/services/service.ts';
 import { identified } from './kept-rule.ts';
 
-/** Lists of networks and of namespaces count up to 16 Ki characters; what else the process does may look like more. */
+/** Lists of networks and of namespaces count up to 16 Ki characters; the process adds noise. */
 const MOST_BYTES = LONG / 2;
 
 /** What other tests leave and free, over so many copies, is less than what is looked for. */
@@ -174,7 +175,10 @@ const withEach = (object: Json, long: Json, path: string): [path: string, object
   );
 };
 
-/** The API server bounds names of objects, labels, finalizers, accounts, nodes and ports, takes only addresses as such, and gives the rest itself. */
+/**
+ * The API server bounds names of objects, labels, finalizers, accounts, nodes and ports, takes only
+ * addresses as such, and gives the rest itself.
+ */
 const BOUNDED = [
   /^\.(apiVersion|kind)$/,
   /^\.metadata\.(namespace|name|uid|creationTimestamp|finalizers)\b/,
@@ -203,7 +207,8 @@ const viewsOf = (long: string, among: readonly Place[]): unknown[] =>
 
 it('of each view of each object little stays, however long a text of it is', () => {
   expect(places.length).toBeGreaterThan(100);
-  // Of all places one text is held, or none, so that one measurement tells; what it finds is looked for one by one.
+  // One text is held in all places, or in none, so that one measurement tells; what it finds is
+  // looked for one by one.
   if (heldBytes((long) => viewsOf(long, places), FEW_COPIES) <= MOST_BYTES) return;
   const held = places.map((place) => ({
     where: place.where,

@@ -1,6 +1,7 @@
 /**
- * Pods that have the purpose of a CNF and do not belong to it: they have no owner, while the CNF's pods have one. Admission refuses them;
- * one that got past it (it was there before) must neither take all rules out of sync nor hold up their deletion: whoever may create pods
+ * Pods that have the purpose of a CNF and do not belong to it: they have no owner, while the CNF's
+ * pods have one. Admission refuses them; one that got past it (it was there before) must neither
+ * take all rules out of sync nor hold up their deletion: any user with the right to create pods
  * could have both.
  */
 import type { CnfPod } from './cnf-pod.ts';
@@ -14,7 +15,7 @@ export const strangersAmong = (pods: readonly CnfPod[]): ReadonlySet<CnfPod> => 
   return new Set(pods.filter((pod) => !pod.owned && owned.has(cnfOf(pod))));
 };
 
-/** Without an agent it can't be the CNF, whoever has made it. */
+/** Without an agent it cannot be the CNF. */
 const isOfACnf = ({ owned, finished, agent }: CnfPod): boolean =>
   owned && !finished && agent.state !== 'missing';
 

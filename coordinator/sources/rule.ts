@@ -1,4 +1,4 @@
-/** A rule CR as roll-up and finalizers see it: what identifies it, what it asks for, and what was last said of it. */
+/** A rule as roll-up and finalizers see it: what identifies it, its wishes, and its status. */
 import { AGENTS_FINALIZER, PURPOSE_LABEL } from '#shared/names.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => stop.abort());
 
-/** Watches as the API server would let it: `after` gives an event, and waits until it has come in. */
+/** Watches as the API server would let it: `after` gives an event, and waits until it is in. */
 const watching = async (tiesOf?: RulesOptions['tiesOf'], options: Partial<RulesOptions> = {}) => {
   const watch = new PassThrough();
   let received = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ it('an answer about a rule counts until the watch shows a later version, whichev
   rules.learn(versionOf('9', 'lan1'));
   expect(known()).toBe('9');
   await after('MODIFIED', versionOf('9', 'lan1'));
-  // Somebody deletes it after our write, and the watch is faster than the answer to that.
+  // Another client deletes it after our write, and the watch is faster than the answer to that.
   await after('MODIFIED', versionOf('11', 'lan1', { deletionTimestamp: '2026-11-22T12:00:00Z' }));
   rules.learn(versionOf('10', 'lan1'));
   expect(known()).toBe('11');

@@ -1,6 +1,7 @@
 /**
- * Every rule CR of every kind and namespace, whatever its labels: one that loses its label must not be forgotten while it has our finalizer.
- * Knows our own writes before the watch tells of them, so that nothing is decided on what we have just changed.
+ * Every rule CR of every kind and namespace, whatever its labels: one that loses its label must not
+ * be forgotten while it has our finalizer. Knows our own writes before the watch tells of them, so
+ * that nothing is decided on what we have just changed.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Index } from '#shared/kube/informer/key-index.ts';
@@ -28,7 +29,7 @@ export type RulesOptions = {
   revisionOf: (object: RuleObject) => string;
   /** By what else rules are found: `tied`. `filter`: `filterOf` it. */
   tiesOf?: (object: RuleObject, filter: unknown) => readonly string[];
-  /** Whether more of such rules is read than what identifies them: only then it is kept. Default: of all. */
+  /** Whether more is read of such rules than what identifies them, and so kept. Default: all. */
   isRead?: (kind: string) => boolean;
   client: KubeClient;
   clock: Clock;
@@ -91,8 +92,8 @@ export class Rules {
   }
 
   /**
-   * The CRs that have one of these ties, those being deleted included; none where there are more than `most`. Costs what is found, however many there are
-   * beside.
+   * The CRs that have one of these ties, those being deleted included; none where there are more
+   * than `most`. Costs what is found, however many there are beside.
    */
   tied(ties: readonly string[], most = Number.POSITIVE_INFINITY): RuleObject[] {
     if (ties.some((tie) => this.#index.ids(tie).size > most)) return [];
@@ -101,8 +102,9 @@ export class Rules {
   }
 
   /**
-   * What the API server answered about a rule. It counts until the watch shows the same or a later version, and not at all when it has shown
-   * a later one: the two come on connections of their own, and a deletion must not be forgotten for the answer to a write before it.
+   * What the API server answered about a rule. It counts until the watch shows the same or a later
+   * version, and not at all when it has shown a later one: the two come on connections of their
+   * own, and a deletion must not be forgotten for the answer to a write before it.
    */
   learn(object: RuleObject): RuleVersion | undefined {
     const watched = this.#watched.get(object.metadata.uid);

@@ -1,4 +1,7 @@
-/** A CNF workload as admission and the namespace loop see it: the few facts of a Deployment, StatefulSet or DaemonSet that count. */
+/**
+ * A CNF workload as admission and the namespace loop see it: the few facts of a Deployment,
+ * StatefulSet or DaemonSet that count.
+ */
 import * as z from 'zod';
 import {
   ACCEPTS_ANNOTATION,
@@ -85,9 +88,12 @@ const workloadSchema = z.looseObject({
 /** What a pod without a service account runs as. */
 export const DEFAULT_SERVICE_ACCOUNT = 'default';
 
-/** What is kept of a text that whoever may write the object chooses. The longest names of Kubernetes have 253 characters, kinds and versions less. */
+/**
+ * The length that is kept of a text that the object's author chooses. The longest names of
+ * Kubernetes have 253 characters, kinds and versions less.
+ */
 const MAX_NAME_LENGTH = 253;
-/** Of lists of networks and of namespaces; of a longer one nothing counts. */
+/** Length of lists of networks and of namespaces; a longer one does not count. */
 const MAX_LIST_LENGTH = 16_384;
 
 const ifShort = (text: string | undefined): string | undefined =>
@@ -113,7 +119,7 @@ export const workloadOf = (object: unknown): Workload => {
 
 export type KeptWorkload = KubeObject & { workload: Workload };
 
-/** For watches and lists: what else it has, such as annotations of 256 KiB, whoever may write it chooses. */
+/** For watches and lists: the author of an object chooses the rest, such as long annotations. */
 export const keptWorkloadSchema = objectSchema.transform((object): KeptWorkload => ({
   ...identityOf(object),
   workload: workloadOf(object),
@@ -168,7 +174,7 @@ export type PodPlace = {
   agentImage: string | undefined;
 };
 
-/** Longer than registries allow; whoever may write pods writes it. */
+/** Longer than registries allow; the author of a pod writes it. */
 const MAX_IMAGE_LENGTH = 512;
 
 /** @throws ZodError when this is no Pod */
@@ -183,7 +189,7 @@ export const podPlaceOf = (object: unknown): PodPlace => {
   };
 };
 
-/** What admission and the namespace loop want to know of a Pod. @throws ZodError when this is none */
+/** What admission and the namespace loop want to know of a Pod. @throws ZodError for another */
 export const podFactsOf = (object: unknown): PodFacts => {
   const { metadata, spec } = podTemplateSchema.parse(object);
   return {
@@ -209,7 +215,7 @@ const ownedSchema = z.looseObject({ metadata: metadataSchema });
 
 type ControllerFacts = { controller: OwnerRef | undefined; deleting: boolean };
 
-/** Who controls the object, and whether it is being deleted. @throws ZodError when this is no Kubernetes object */
+/** Which owner controls the object, and whether it is being deleted. @throws ZodError */
 export const controllerFactsOf = (object: unknown): ControllerFacts => {
   const { metadata } = ownedSchema.parse(object);
   return {

@@ -1,4 +1,4 @@
-/** The Deployments, StatefulSets and DaemonSets that bear a purpose label. Only a few facts of each stay in memory. */
+/** The Deployments, StatefulSets and DaemonSets with a purpose label, a few facts of each. */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';

@@ -10,7 +10,10 @@ export const NOW = Date.parse('2026-01-02T03:04:05Z');
 export const UPTIME = 1_000_000;
 export const SILENT_AFTER = 60_000;
 
-/** Runs of the agent's container, ten seconds each: when the kubelet says that one started, and the clock of a report in it. */
+/**
+ * Runs of the agent's container, ten seconds each: when the kubelet says that one started, and the
+ * clock of a report in it.
+ */
 export const startOfRun = (run: number): number => NOW - 600_000 + run * 10_000;
 export const clockOfRun = (run: number): ReportClock => ({
   startedAt: startOfRun(run) + 300,
@@ -163,7 +166,7 @@ export const podFacts: fc.Arbitrary<PodFacts[]> = fc
     })),
   );
 
-/** The parts of the facts, as roll-up and decision take them. What is not said is of pod `a`, without a report. */
+/** The facts' parts, as roll-up and decision take them. Default: pod `a`, without a report. */
 export const factsOf = (
   given: readonly Partial<PodFacts>[],
 ): {

@@ -1,9 +1,9 @@
-/** The ids of a change's trace. Whoever coordinates next, or has restarted, finds the same. */
+/** The ids of a change's trace. The next coordinator, or one that restarted, finds the same. */
 import { createHash } from 'node:crypto';
 
 export type ChangedRule = { uid: string; generation: number };
 
-/** Of W3C's form: 32 and 16 hex digits. */
+/** Ids of W3C's form: 32 and 16 hex digits. */
 export type TraceIds = { traceId: string; rootId: string };
 
 export const idsOf = ({ uid, generation }: ChangedRule): TraceIds => {

@@ -1,4 +1,4 @@
-/** Spans by OpenTelemetry's SDK to a collector, by OTLP over HTTP. Imported only when traces are wanted. */
+/** Spans by OpenTelemetry's SDK to a collector, by OTLP. Imported only for traces. */
 import {
   diag,
   DiagLogLevel,
@@ -81,7 +81,7 @@ export const createOtlpTracing = ({
   };
 };
 
-/** Random ones, but for the root of a change, which whoever makes the other spans must know. */
+/** Random ones, but for the root of a change, which what makes the other spans must know. */
 const createIds = () => {
   const random = new RandomIdGenerator();
   let given: TraceIds | undefined;

@@ -1,4 +1,4 @@
-/** The spans of a change of a rule: what an agent has told of it, and what the coordinator has done. */
+/** The spans of a change of a rule: what an agent has told, and what the coordinator did. */
 import type { ChangeTimes, Report } from '#shared/protocol/report.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import type { Rule } from '../sources/rule.ts';
@@ -20,7 +20,9 @@ export type Span = {
 export type Tracing = {
   /** Whether agents are to report times. */
   isOn: boolean;
-  /** Exported in the background. Where the collector takes none, or too many come at once, spans are lost. */
+  /**
+   * Exported in the background. Where the collector takes none, or too many come, some are lost.
+   */
   add: (spans: readonly Span[]) => void;
   /** Exports what is left, for two seconds at most. */
   close: () => Promise<void>;
@@ -29,12 +31,15 @@ export type Tracing = {
 export type RuleInSync = {
   /** When the coordinator saw the change. */
   changedAt: number;
-  /** Of the write of the status that says so. */
+  /** When the write of the status began that says so. */
   begunAt: number;
   writtenAt: number;
 };
 
-/** From the agent of one pod. Each span begins where the one before ends, so that a time that is wrong makes none negative. */
+/**
+ * From the agent of one pod. Each span begins where the one before ends, so that a time that is
+ * wrong makes none negative.
+ */
 const spansOfAgent = (
   rule: Rule,
   { uid, name }: CnfPod,
@@ -76,7 +81,7 @@ export const spansOfStatus = (
   ];
 };
 
-/** What a report has of changes that its pod's CNF has: a pod can tell nothing of the rules of others. */
+/** A report's changes that its pod's CNF has: a pod can tell nothing of others' rules. */
 export const spansOfReport = (
   { times = [], clock }: Pick<Report, 'times' | 'clock'>,
   pod: CnfPod,

@@ -4,7 +4,7 @@ import type { Tracing } from './spans.ts';
 
 export const withoutTracing: Tracing = { isOn: false, add: () => {}, close: async () => {} };
 
-/** `endpoint`: undefined where there is none. The exporter itself reads the other variables of OpenTelemetry. */
+/** `endpoint`: undefined where there is none. The exporter itself reads the other variables. */
 export const startTracing = async (
   endpoint: string | undefined,
   options: { instance: string; log: Logger },

@@ -1,4 +1,7 @@
-/** What to do about each reason. The third columns of docs/status.md are made of it, so links are as Markdown has them there. */
+/**
+ * What to do about each reason. The third columns of docs/status.md are made of it, so links are as
+ * Markdown has them there.
+ */
 import type { ConditionReason, Reason } from '#shared/protocol/reasons.ts';
 import { own } from '#shared/util/own.ts';
 import { docsOf, topicOf } from './docs-topics.ts';
@@ -17,7 +20,7 @@ type Cured = Exclude<Reason | ConditionReason, Fine>;
 /** Only while a rule is being deleted. */
 type OfDeletion = 'Removing' | 'NotConfirmed' | 'InUse' | 'AgentRestarted';
 
-/** Of a rule that is not in sync. */
+/** What to do about a rule that is not in sync. */
 export const cures: Readonly<Record<Exclude<Cured, OfDeletion>, string>> = {
   NoPurpose: 'Add the label.',
   WaitingForCnf:
@@ -95,7 +98,7 @@ export const cureInDocs = (reason: string, general: string): string =>
     }),
   ].join(' ');
 
-/** Of a rule that is being deleted. */
+/** What to do about a rule that is being deleted. */
 export const removalCures: Readonly<Record<OfDeletion, string> & Partial<Record<Cured, string>>> = {
   Removing: 'Wait some seconds.',
   NotConfirmed:

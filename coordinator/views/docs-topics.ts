@@ -1,4 +1,7 @@
-/** The parts of the documentation that answers name. Their texts are in the program, since who has only the program has no `docs/`. */
+/**
+ * The parts of the documentation that answers name. Their texts are in the program, since an
+ * installation of the program alone has no `docs/`.
+ */
 
 /** Page of `docs/`, and heading where it is not the whole page. */
 export const TOPICS = [
@@ -20,7 +23,10 @@ export type Topic = (typeof TOPICS)[number];
 /** The command that shows it. */
 export const docsOf = (topic: Topic): string => `sdewan docs ${topic}`;
 
-/** @param link as Markdown has it in docs/status.md @throws Error for one that is no topic, so that none is named that is not there */
+/**
+ * @param link as Markdown has it in docs/status.md @throws Error for one that is no topic, so that
+ * none is named that is not there
+ */
 export const topicOf = (link: string): Topic => {
   const name = link.startsWith('#') ? `status${link}` : link.replace('.md', '');
   const topic = TOPICS.find((one) => one === name);

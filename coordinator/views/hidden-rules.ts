@@ -10,12 +10,13 @@ import { originText } from './trace.ts';
 type Cnf = {
   rules: readonly RuleObject[];
   networks: NetworkTable;
-  /** Undefined: nobody has reported its addresses. */
+  /** Undefined: its addresses have not been reported. */
   status: CnfStatus | undefined;
 };
 
 /**
- * By `Kind/name`. Not in it: some packet comes to it, or it is not known that none does. Sections of others could hide more, never less.
+ * By `Kind/name`. Not in it: some packet comes to it, or it is not known that none does. Sections
+ * of others could hide more, never less.
  */
 export const hiddenIn = (cnf: Cnf): ReadonlyMap<string, string> => {
   const { pod, world, nameOf } = reportedCnf(cnf);

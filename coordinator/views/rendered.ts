@@ -27,7 +27,7 @@ export type CnfRules = {
   networks: NetworkTable | undefined;
 };
 
-/** Of files only their paths: their contents are certificates and keys. */
+/** Only the paths of files: their contents are certificates and keys. */
 export const packagesText = (packages: readonly RenderedPackage[]): string =>
   packages
     .map(({ name, sections }) => {
@@ -38,7 +38,7 @@ export const packagesText = (packages: readonly RenderedPackage[]): string =>
     })
     .join('\n');
 
-/** Of one rule: its sections, of all that there are. */
+/** The sections of one rule, among all that there are. */
 export const packagesOf = (
   sections: readonly { package: string; name: string }[],
   desired: ReadonlyMap<string, readonly UciSection[]>,

@@ -229,7 +229,7 @@ const passedText = (
   return more > 0 ? `${words} and ${more} before` : words;
 };
 
-/** When a branch is the case. One that begins with what does not hold comes behind those of which it holds. */
+/** When a branch is the case. One that begins with what does not hold comes last. */
 export const caseText = (assumed: TraceAnswer['branches'][number]['assumed']): string => {
   const from = assumed.findIndex(({ holds }) => holds);
   if (from === -1) return 'otherwise';

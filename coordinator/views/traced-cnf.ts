@@ -21,7 +21,7 @@ type Given = {
   rules: readonly RuleObject[];
   networks: NetworkTable;
   surroundings: Surroundings;
-  /** Of somebody else; undefined: not known. */
+  /** Sections of others; undefined: not known. */
   others: readonly UciSection[] | undefined;
 };
 
@@ -51,7 +51,10 @@ export const tracedCnf = ({ rules, networks, surroundings, others }: Given): Tra
   };
 };
 
-/** By what agents report, and without sections of others. `pod`: whose addresses and routes these are; undefined where none are known. */
+/**
+ * By what agents report, and without sections of others. `pod`: whose addresses and routes these
+ * are; undefined where none are known.
+ */
 export const reportedCnf = ({
   rules,
   networks,
@@ -71,7 +74,7 @@ export const sectionNames =
     rules.get(name) ??
     `administrator's section ${anonymous ? `of type ${type}${typeof options.name === 'string' ? ` (${options.name})` : ''}` : name}`;
 
-/** Where nobody tells more: interfaces are devices, and have no addresses. */
+/** Where no more is known: interfaces are devices, and have no addresses. */
 export const bareSurroundings = (networks: NetworkTable): Surroundings => ({
   networks: new Map(
     [...networks.values()].map((name): [string, NetworkState] => [

@@ -79,7 +79,7 @@ const firewall3 = ({ name, firewall }: PodStatus): readonly string[] =>
     ? [`how firewall3 reads these rules, which pod ${name} has; this is how firewall4 does`]
     : [];
 
-/** Of one pod: networks of its CNF, and addresses and routes that its agent has reported. */
+/** What is around one pod: its CNF's networks, and addresses and routes that its agent reports. */
 export const aroundPod = (
   facts: ClusterFacts,
   { namespace, name, cnf: purpose }: AgentPod,
@@ -114,7 +114,7 @@ const changed = (
 /** A new rule comes behind all that there are. */
 const LAST = '9999-12-31T23:59:59Z';
 
-/** `incoming`, `out`: networks, interfaces or devices. `others`: sections of administrators, where they are known. */
+/** `incoming`, `out`: networks, interfaces or devices. `others`: administrators' sections. */
 type Asked = {
   packet: Omit<Packet, 'in'>;
   incoming: string | undefined;

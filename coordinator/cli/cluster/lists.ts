@@ -43,9 +43,7 @@ export const listAll = async <T extends KubeObject>(
 
 /** Lists as much as may be seen, and keeps what could not be had. */
 export type Look = {
-  /**
-   * Undefined without the right to see it, or where the cluster lacks the kind. @throws KubeError
-   */
+  /** Undefined without the right to see it, or if the cluster lacks the kind. @throws KubeError */
   list: <T extends KubeObject>(
     type: ResourceType<T>,
     selection?: Selection,

@@ -1,6 +1,7 @@
 /**
- * What browsers run, as they get it: asks for a page again when the coordinator says that it is another one, and says so when it no longer
- * hears from the coordinator. Pages work without it. The page comes as HTML and is taken over node by node, so no text becomes a script.
+ * What browsers run, as they get it: asks for a page again when the coordinator says that it is
+ * another one, and says so when it no longer hears from the coordinator. Pages work without it. The
+ * page comes as HTML and is taken over node by node, so no text becomes a script.
  */
 export const SCRIPT = `'use strict';
 (() => {

@@ -28,7 +28,7 @@ import {
   type Viewer,
 } from './page.ts';
 
-/** Of the rules, and columns of pods; the page of a rule has all its pods. */
+/** Rows of rules, and columns of pods; the page of a rule has all its pods. */
 const ROWS = 100;
 const COLUMNS = 20;
 

@@ -1,4 +1,4 @@
-/** The frame of every page: landmarks, who is signed in, and what the coordinator does not know yet. */
+/** The frame of every page: landmarks, the user, and what the coordinator does not know yet. */
 import { clockTime, html, shown, type Html, type Page, type Viewer } from './page.ts';
 
 export const SCRIPT_PATH = '/assets/live.js';
@@ -62,7 +62,7 @@ export const wholePage = (page: Page, { viewer, path, isIncomplete, isYoung }: F
       </main>`,
   );
 
-/** Of the API server's names for service accounts the last two parts tell who it is. */
+/** The last two parts of a service account's name at the API server tell which it is. */
 const nameOf = (username: string): string => {
   const [, account] = /^system:serviceaccount:([^:]+:[^:]+)$/.exec(username) ?? [];
   return account?.replace(':', '/') ?? username;
@@ -78,7 +78,7 @@ const entry = (to: string, words: string, path: string): Html =>
     ? html`<a href="${to}" aria-current="page">${words}</a>`
     : html`<a href="${to}">${words}</a>`;
 
-/** Of one sentence, for those who are signed in and those who are not. */
+/** A page of one sentence, with or without a user. */
 export const plainPage = (title: string, words: string): Html =>
   frame(
     title,
@@ -102,7 +102,7 @@ export const enterPage = (code: string, username: string): Html =>
     </main>`,
   );
 
-/** All that somebody sees who is not signed in. */
+/** All that a person sees without being signed in. */
 export const signInPage = (problem: string | undefined): Html =>
   frame(
     'Sign in',

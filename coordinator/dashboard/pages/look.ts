@@ -28,7 +28,10 @@ export const sightOf = (
 /** Where a page is. */
 export type At = { url: URL; parts: readonly string[] };
 
-/** A page for which specs are read, and its mark, which asks the API server for nothing but rights: who watches it does not make the coordinator read anew. */
+/**
+ * A page for which specs are read, and its mark, which asks the API server for nothing but rights:
+ * who watches it does not make the coordinator read anew.
+ */
 export type CostlyPage = {
   page: (deps: PageDeps, viewer: Viewer, at: At) => Promise<Page | undefined>;
   mark: (deps: PageDeps, viewer: Viewer, at: At) => Promise<string | undefined>;

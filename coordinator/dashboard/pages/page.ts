@@ -1,6 +1,7 @@
 /**
- * What pages are made of. `html` makes text of all that is put into it, so nothing that comes from a rule, a pod or an agent is ever markup;
- * `shown` also shows what a browser would act on within a text, such as a change of the direction of writing.
+ * What pages are made of. `html` makes text of all that is put into it, so nothing that comes from
+ * a rule, a pod or an agent is ever markup; `shown` also shows what a browser would act on within a
+ * text, such as a change of the direction of writing.
  */
 import { createHash } from 'node:crypto';
 import { html } from 'hono/html';
@@ -13,7 +14,7 @@ export const shown = printable;
 
 export type Page = {
   title: string;
-  /** What stands above it and keeps what somebody is writing into it. */
+  /** What stands above it and keeps what the user is writing into it. */
   form?: Html | undefined;
   body: Html;
   /** Another one when the body is another one. */
@@ -110,7 +111,7 @@ export const note = (words: string): Html => html`<p class="note">${shown(words)
 
 const idOf = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 
-/** Of a list that is shown in parts. `at`: from 1 on. */
+/** A part of a list. `at`: from 1 on. */
 export type Part<T> = { items: readonly T[]; at: number; count: number; total: number };
 
 export const partOf = <T>(all: readonly T[], asked: string | null, size: number): Part<T> => {
@@ -133,6 +134,6 @@ export const partLinks = ({ at, count, total }: Part<unknown>, here: URL): Html 
   </nav>`;
 };
 
-/** Of what somebody has typed; longer texts are cut. */
+/** What the user has typed; longer texts are cut. */
 export const asked = (url: URL, name: string): string =>
   (url.searchParams.get(name) ?? '').slice(0, 256);

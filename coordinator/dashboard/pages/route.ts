@@ -1,4 +1,7 @@
-/** Which page a path is. Pages and what watches them for changes go through the same rights, since they go through here. */
+/**
+ * Which page a path is. Pages and what watches them for changes go through the same rights, since
+ * they go through here.
+ */
 import { cnfPage } from './cnf.ts';
 import { cnfsPage } from './cnfs.ts';
 import { eventsPage } from './events.ts';
@@ -7,7 +10,7 @@ import type { CostlyPage, PageDeps } from './look.ts';
 import type { Page, Viewer } from './page.ts';
 import { rulePage } from './rule.ts';
 
-/** Undefined: there is none, or the viewer may not see it. @throws KubeError when nobody can tell */
+/** Undefined: there is none, or the viewer has no right to see it. @throws KubeError */
 export const pageAt = async (
   deps: PageDeps,
   viewer: Viewer,

@@ -1,4 +1,7 @@
-/** Zones with what leads from one to the other, as a picture: packets come in on the left, and go out on the right. What it says is in the tables below it, too. */
+/**
+ * Zones with what leads from one to the other, as a picture: packets come in on the left, and go
+ * out on the right. What it says is in the tables below it, too.
+ */
 import type { ZoneMap } from '../zone-map.ts';
 import { html, shown, type Html } from './page.ts';
 

@@ -1,4 +1,7 @@
-/** What the API server says of a viewer: who holds a token, and what a user may list. Nothing is kept here, least of all the token. */
+/**
+ * What the API server says of a viewer: who holds a token, and what a user may list. Nothing is
+ * kept here, least of all the token.
+ */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { resourceV1 } from '#shared/kube/objects.ts';
@@ -17,7 +20,7 @@ export type SignedIn = z.infer<typeof userSchema>;
 export type Access = { group: string; resource: string; namespace: string | undefined };
 
 export type Reviews = {
-  /** Undefined: the token is none. `endsAt`: by its own claims, wall-clock milliseconds. @throws KubeError */
+  /** Undefined: the token is none. `endsAt`: by its claims, wall-clock ms. @throws KubeError */
   identify: (token: string) => Promise<{ user: SignedIn; endsAt: number | undefined } | undefined>;
   /** Whether the user may list it. @throws KubeError */
   mayList: (user: SignedIn, access: Access) => Promise<boolean>;
@@ -45,13 +48,14 @@ const accessReviews = resourceV1(
   accessSchema,
 );
 
-/** Somebody waits for the page. */
+/** A user waits for the page. */
 const TIMEOUT_MS = 5_000;
 
 export const createReviews = (client: KubeClient): Reviews => ({
   identify: async (token) => {
     const claims = claimsOf(token);
-    // One that was made for us is good for us alone; any other is one that the API server itself takes.
+    // One that was made for us is good for us alone; any other is one that the API server itself
+    // takes.
     const isOurs = claims.aud.includes(DASHBOARD_AUDIENCE);
     const { status } = await client.create(
       tokenReviews,

@@ -1,6 +1,7 @@
 /**
- * What viewers may list, as the API server says: for all namespaces, or one by one. Answers are kept for a minute at most, so that who loses a
- * right sees nothing more after that; how many are kept, and how many are asked for at once, is bounded.
+ * What viewers may list, as the API server says: for all namespaces, or one by one. Answers are
+ * kept for a minute at most, so that who loses a right sees nothing more after that; how many are
+ * kept, and how many are asked for at once, is bounded.
  */
 import { createHash } from 'node:crypto';
 import { atOnce } from '#shared/util/at-once.ts';
@@ -11,7 +12,7 @@ import type { Access, Reviews, SignedIn } from './reviews.ts';
 export type Listed = { group: string; resource: string };
 
 export type Rights = {
-  /** Of those asked for. @throws KubeError when nobody can tell */
+  /** The rights among those asked for. @throws KubeError when they are not known */
   of: (user: SignedIn, asked: readonly AskedRight[]) => Promise<Sight>;
 };
 export type AskedRight = { namespace: string; listed: Listed };

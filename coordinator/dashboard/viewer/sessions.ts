@@ -1,13 +1,14 @@
 /**
- * Who is signed in, and the codes by which a browser signs in. All of it is in memory and ends by itself; of codes and cookies only a hash is kept,
- * so nothing that is found in a heap dump signs anybody in.
+ * The users that are signed in, and the codes by which a browser signs in. All of it is in memory
+ * and ends by itself; only a hash is kept of codes and cookies, so that nothing in a heap dump
+ * signs a reader in.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { Recent } from '#shared/util/recent.ts';
 import type { SignedIn } from './reviews.ts';
 
-/** `endsAt`: wall-clock milliseconds, for people; `until`: the same on the clock that never jumps. */
+/** `endsAt`: wall-clock milliseconds, for people; `until`: on the clock that never jumps. */
 export type Session = { id: string; user: SignedIn; endsAt: number; until: number };
 
 export const SESSION_MS = 1_800_000;
@@ -18,11 +19,11 @@ const MAX_SESSIONS_OF_A_USER = 10;
 const MAX_CODES = 100;
 
 export type Sessions = {
-  /** For a user whose token ends at `tokenEndsAt`, undefined when nobody knows. */
+  /** For a user whose token ends at `tokenEndsAt`, undefined when that is not known. */
   codeFor: (user: SignedIn, tokenEndsAt: number | undefined) => string;
   /** The user that it signs in; undefined where it is good for none. It stays as it is. */
   ownerOf: (code: string) => SignedIn | undefined;
-  /** Undefined for one that is unknown, used or too old. The cookie is the only thing that finds the session. */
+  /** Undefined for one that is unknown, used or too old. The cookie alone finds the session. */
   redeem: (code: string) => { cookie: string; session: Session } | undefined;
   open: (user: SignedIn, tokenEndsAt: number | undefined) => { cookie: string; session: Session };
   find: (cookie: string) => Session | undefined;

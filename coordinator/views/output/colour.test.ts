@@ -49,7 +49,7 @@ it.each([
       ['green', "+   option dest_port 'accepted'"],
     ],
   ],
-  // Of a table: a rule that is in no package.
+  // A table's line: a rule that is in no package.
   ['-          CNFService/web   2/2    InSync   5s\n', [['green', 'InSync']]],
   [
     'accepted: leaves by net2, dropped before\n',

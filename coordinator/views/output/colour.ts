@@ -31,6 +31,9 @@ export const coloured = (text: string): string =>
     return styleText(style, part, { validateStream: false });
   });
 
-/** Whether Node would colour what goes to standard output: on a terminal that can, unless NO_COLOR forbids it, or where FORCE_COLOR asks for it. */
+/**
+ * Whether Node would colour what goes to standard output: on a terminal that can, unless NO_COLOR
+ * forbids it, or where FORCE_COLOR asks for it.
+ */
 export const showsColours = (): boolean =>
   styleText('bold', '.', { stream: process.stdout }) !== '.';

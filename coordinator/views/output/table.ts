@@ -47,7 +47,7 @@ const STYLES: ReadonlySet<string> = new Set(
 const escaped = (text: string): string =>
   `\\u${(text.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
 
-/** In one line and without what a terminal would act on: texts of CRs, pods and agents are written by anybody. */
+/** In one line, without what a terminal acts on: texts of CRs, pods and agents can be anything. */
 export const printable = (text: string): string =>
   text
     .replaceAll(/\s+/g, ' ')
