@@ -1,4 +1,7 @@
-/** Puts the agent together: which part notifies which. Everything from outside comes as options, so that tests run several. */
+/**
+ * Puts the agent together: which part notifies which. Everything from outside comes as options, so
+ * that tests run several.
+ */
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { LEDGER_FILE } from '#shared/inject/state-directory.ts';
@@ -66,7 +69,8 @@ const DISTANCE_FILE = 'distance.json';
 const POLICIES = 'policies';
 
 /** Runs until the signal aborts and every part has ended. Rules stay on OpenWRT. */
-// oxlint-disable-next-line max-lines-per-function -- it only wires: each part names what it notifies
+// It only wires: each part names what it notifies.
+// oxlint-disable-next-line max-lines-per-function
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
   const { env, driver, clock, log } = options;
   const startedAt = clock.now();

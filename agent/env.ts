@@ -159,8 +159,9 @@ export const agentEnvSchema = z.object({
 export type AgentEnv = z.infer<typeof agentEnvSchema>;
 
 /**
- * Where the login on OpenWRT is, by driver: the agent's own, if it has one, where the driver can do with that; else the one that is
- * named. @throws EnvError when the environment names none for the driver
+ * Where the login on OpenWRT is, by driver: the agent's own, if it has one, where the driver can do
+ * with that; else the one that is named. @throws EnvError when the environment names none for the
+ * driver
  */
 export const loginFilesOf = (env: AgentEnv): DriverOptions['logins'] => {
   const { SDEWAN_OPENWRT_USERNAME_FILE: usernameFile, SDEWAN_OPENWRT_PASSWORD_FILE: passwordFile } =

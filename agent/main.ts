@@ -27,7 +27,8 @@ await runProgram({
     const kube = createKubeClient({ config, userAgent: NAME });
     const packages = [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))];
     const ownLogin = env.SDEWAN_OWN_LOGIN_DIR;
-    // Before anything that a probe looks at: OpenWRT's container starts when the startup probe passes.
+    // Before anything that a probe looks at: OpenWRT's container starts when the startup probe
+    // passes.
     if (ownLogin !== undefined) await ensureOwnLogin({ directory: ownLogin, packages });
     const driver = createDriver({
       wanted: env.SDEWAN_DRIVER,

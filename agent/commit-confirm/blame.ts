@@ -1,11 +1,13 @@
 /**
- * Which one of several changes cuts the agent off: by halving. Pure. The changes stand in an order in which they can be made one after the
- * other, and what is in force is always a beginning of it: all others are undone. Every trial that loses a target is undone before the next.
+ * Which one of several changes cuts the agent off: by halving. Pure. The changes stand in an order
+ * in which they can be made one after the other, and what is in force is always a beginning of it:
+ * all others are undone. Every trial that loses a target is undone before the next.
  *
- * All changes together are tried first: an API server that was away for some seconds costs one trial then, and no halving. With one culprit n
- * changes take at most ⌈log2 n⌉ + 2 trials, beside undoing; with all others it is one change more. When halving has found one, it is tried
- * alone once more, and blamed only if the target was there before, is lost again, and comes back: an outage that is not its doing would
- * have to come again at just that moment.
+ * All changes together are tried first: an API server that was away for some seconds costs one
+ * trial then, and no halving. With one culprit n changes take at most ⌈log2 n⌉ + 2 trials, beside
+ * undoing; with all others it is one change more. When halving has found one, it is tried alone
+ * once more, and blamed only if the target was there before, is lost again, and comes back: an
+ * outage that is not its doing would have to come again at just that moment.
  */
 export type Search = {
   /** Uids. */
@@ -22,7 +24,7 @@ export type Search = {
   readonly proven: boolean;
 };
 
-/** `nobody`: the target does not come back by undoing, or is not lost by what seemed to lose it. */
+/** No change is guilty when the target stays lost without it, or is not lost by it. */
 export type Outcome = { guilty: string } | 'nobody';
 
 /** All changes together have lost a target. There is at least one. */

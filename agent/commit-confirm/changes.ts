@@ -1,4 +1,4 @@
-/** What a pass is about to change of the rules, and in which order these changes can be made one after the other. Pure. */
+/** What a pass is about to change of the rules, and in which order that is possible. Pure. */
 import { checkSpec } from '#shared/compile/check.ts';
 import type { LastGood, Verdict } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -11,7 +11,7 @@ export type Change = {
   uid: string;
   /** `Kind/name`. */
   rule: string;
-  /** Of the rule as it is now. */
+  /** The revision of the rule as it is now. */
   revision: string;
   /** It is to be removed. */
   isRemoval: boolean;

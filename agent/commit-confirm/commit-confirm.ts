@@ -1,9 +1,12 @@
 /**
- * Commit-confirm: a change after which the agent does not reach the API server any more is undone, and the rule that did it is found, left
- * out and reported. In an outage of the API server nothing is undone. Passes write what they are about to change here first, and see the rules through `view`: while a search is under way as
- * they were when it began, some of them as they were before their change.
+ * Commit-confirm: a change after which the agent does not reach the API server any more is undone,
+ * and the rule that did it is found, left out and reported. In an outage of the API server nothing
+ * is undone. Passes write what they are about to change here first, and see the rules through
+ * `view`: while a search is under way as they were when it began, some of them as they were before
+ * their change.
  *
- * Invariant: from before a change is written until it is confirmed or undone, the file holds the way back.
+ * Invariant: from before a change is written until it is confirmed or undone, the file holds the
+ * way back.
  */
 import type { LastGood } from '#shared/compile/types.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
@@ -46,8 +49,9 @@ export type CommitConfirm = {
   /** A pass with this view came to its end. */
   passed: (view: View) => void;
   /**
-   * At an agent's start, before anything is known of the rules: undoes what an earlier agent of this pod has changed and not confirmed, when
-   * the API server is not reached. @throws OpenwrtError
+   * At an agent's start, before anything is known of the rules: undoes what an earlier agent of
+   * this pod has changed and not confirmed, when the API server is not reached. @throws
+   * OpenwrtError
    */
   rescue: (signal: AbortSignal) => Promise<void>;
   /** Watches over what was changed, until the signal aborts. */
@@ -56,7 +60,7 @@ export type CommitConfirm = {
 
 /** Between looks at the targets, long after a change. */
 const LAST_GAP_MS = 10_000;
-/** Until changes that nobody is to blame for are made again. */
+/** Until changes that are not to blame are made again. */
 const AGAIN = { baseMs: 20_000, maxMs: 300_000 };
 
 // oxlint-disable-next-line max-lines-per-function -- all of it reads and writes one set of changes
@@ -74,7 +78,7 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
   /** Left by an agent before this one, and not looked at since. */
   let isOrphaned = changes.size > 0;
   let lostBefore: readonly Target[] = [];
-  /** Of the last view outside of a search; within one those that it is about. */
+  /** The rules of the last view outside of a search; within one those that it is about. */
   let rules: readonly RuleObject[] | undefined;
   let undone: ReadonlySet<string> | undefined;
   let version = 0;
@@ -94,7 +98,7 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
       before,
       blamed: [...blamed.values()],
     });
-  /** Its own failure to write harms nobody: what is on disk is the way back from more than there is. */
+  /** Its own failure to write does no harm: what is on disk is the way back from more than that. */
   const saveOrSay = (): Promise<void> =>
     save().catch((error: unknown) =>
       log.warn({ err: error }, 'failed to record what is confirmed'),
@@ -159,7 +163,8 @@ export const createCommitConfirm = (deps: CommitConfirmDeps): CommitConfirm => {
     );
     const guilty = typeof outcome === 'object' ? changes.get(outcome.guilty) : undefined;
     if (guilty !== undefined) blame(guilty, lost);
-    // In an outage nothing answers: what has answered before the changes is looked at when it is over.
+    // In an outage nothing answers: what has answered before the changes is looked at when it is
+    // over.
     if (outcome !== 'outage') watched = await targets.answering(signal);
     const confirmedAt = clock.monotonic() + deadlineMs;
     for (const [uid, change] of changes) changes.set(uid, { ...change, confirmedAt });

@@ -1,4 +1,4 @@
-/** Looks at the targets: which are lost to this pod alone, whether they come back, and whether they stay. */
+/** Looks at the targets: which are lost to this pod alone, come back, and stay. */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Target, Targets } from './reachability.ts';
@@ -7,7 +7,10 @@ export type LooksDeps = {
   targets: Targets;
   /** Losing one of them undoes changes. */
   decisive: readonly Target[];
-  /** Whether others have not reached a decisive target either within the last look, so that it need not be a rule of this pod. */
+  /**
+   * Whether others have not reached a decisive target either within the last look, so that it need
+   * not be a rule of this pod.
+   */
   isOutage: (signal: AbortSignal) => Promise<boolean>;
   /** From the end of the reload, in milliseconds. */
   deadlineMs: number;
@@ -20,7 +23,7 @@ type Reached = 'yes' | 'no' | 'outage';
 
 export type Looks = {
   once: (at: readonly Target[], signal: AbortSignal) => Promise<Look>;
-  /** Of those that are lost to this pod: in an outage looks until it is over. */
+  /** Those that are lost to this pod: in an outage it looks until that is over. */
   lostHere: (at: readonly Target[], signal: AbortSignal) => Promise<readonly Target[]>;
   comesBack: (lost: readonly Target[], signal: AbortSignal) => Promise<Reached>;
   stays: (lost: readonly Target[], ms: number, signal: AbortSignal) => Promise<Reached>;

@@ -1,4 +1,7 @@
-/** The targets that the agent must go on reaching, and whether it does: seen by new connections only, name lookup included. */
+/**
+ * The targets that the agent must go on reaching, and whether it does: seen by new connections
+ * only, name lookup included.
+ */
 import type { KubeConfig } from '#shared/kube/config.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
@@ -22,7 +25,8 @@ export const coordinatorAt = (url: string): Target => ({
 
 export const apiServerAt = ({ server, tls }: Pick<KubeConfig, 'server' | 'tls'>): Target => ({
   name: 'the API server',
-  // A change is not watched where it does not answer. On an overloaded node half a second was too little, and the agent stayed cut off (measured).
+  // A change is not watched where it does not answer. On an overloaded node half a second was too
+  // little, and the agent stayed cut off (measured).
   patienceMs: 3_000,
   connect: async (signal) => {
     const { ca, servername, rejectUnauthorized } = await tls();
@@ -37,7 +41,7 @@ const tcpOf = ({ protocol, hostname, port }: URL): URL =>
   new URL(`http://${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`);
 
 export type Targets = {
-  /** Those that have answered in the last ten seconds; those not asked since then are asked now, while a change waits. */
+  /** Those that answered in the last ten seconds; others are asked now, while a change waits. */
   answering: (signal: AbortSignal) => Promise<readonly Target[]>;
   /** Those of the given ones that answer on none of three new connections within five seconds. */
   lost: (targets: readonly Target[], signal: AbortSignal) => Promise<readonly Target[]>;

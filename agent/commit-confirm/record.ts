@@ -1,4 +1,7 @@
-/** What of commit-confirm survives a restart of the agent's container: which changes nobody has confirmed yet, and who was blamed. */
+/**
+ * What of commit-confirm survives a restart of the agent's container: which changes are not
+ * confirmed yet, and which rules were blamed.
+ */
 import * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
 import { openStateFile } from '../io/state-file.ts';

@@ -18,7 +18,10 @@ export type SearchDeps = {
   log: Logger;
 };
 
-/** Of a trial, whatever was lost so soon. A loss is known when a look of this length ends, and was there when it began: so much is spare in each trial. */
+/**
+ * Length of a trial, whatever was lost so soon. A loss is known when a look of this length ends,
+ * and was there when it began: so much is spare in each trial.
+ */
 const LEAST_TRIAL_MS = 5_000;
 
 export const searchIn = async (

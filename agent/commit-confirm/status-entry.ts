@@ -1,4 +1,7 @@
-/** The entry in a rule's status about a CNF that the rule has cut off: the one thing in a status that an agent looks at, and only to leave the rule out. */
+/**
+ * The entry in a rule's status about a CNF that the rule has cut off: the one thing in a status
+ * that an agent looks at, and only to leave the rule out.
+ */
 import * as z from 'zod';
 import { lostConnectivitySchema } from '#shared/protocol/status.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';

@@ -23,7 +23,7 @@ export type Seen = {
 
 const SEARCHING =
   'the agent has lost its connection with the last changes, and is searching for the rule to blame';
-/** Of a spec that stays although its rule is to go: another than the rule's own, so that both can be told apart. */
+/** The revision of a spec that stays although its rule is to go: not the rule's own. */
 const KEPT = 'kept';
 
 export const viewOf = ({ rules, version, undone, blamed }: Seen): View => {

@@ -1,6 +1,7 @@
 /**
- * The way back from changes of sections, for an agent that has nothing but its files: the API server is what it cannot reach. Keys are
- * not to lie in a file, so of IPsec only what is new can be taken out again.
+ * The way back from changes of sections, for an agent that has nothing but its files: the API
+ * server is what it cannot reach. Keys are not to lie in a file, so of IPsec only what is new can
+ * be taken out again.
  */
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { holdsKeys, isPackage } from '#shared/resources/parts.ts';
@@ -14,7 +15,7 @@ type Contents = Pick<UciSection, 'type' | 'options'>;
 /** Package -> section -> what it was; null: it was not there. */
 export type SectionsBefore = Readonly<Record<string, Readonly<Record<string, Contents | null>>>>;
 
-/** With what the deltas are about to change; what is known of a section already is from before an earlier change. */
+/** With what the deltas are about to change; what is known already is from an earlier change. */
 export const withBefore = (
   known: SectionsBefore,
   deltas: readonly UciDelta[],

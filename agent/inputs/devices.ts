@@ -1,6 +1,7 @@
 /**
- * The network devices of the pod, which agent and OpenWRT share: which has the default route, which has which address.
- * Looked at again and again, because rules may name a device by what it is for, and that moves.
+ * The network devices of the pod, which agent and OpenWRT share: which has the default route, which
+ * has which address. Looked at again and again, because rules may name a device by what it is for,
+ * and that moves.
  */
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
@@ -17,10 +18,13 @@ export type DevicesDeps = {
   read?: () => Promise<DeviceTable>;
 };
 
-/** Two small files of the kernel and one call; an address that has moved is noticed within this time. */
+/** Two small files of the kernel and one call; a moved address is noticed within this time. */
 const LOOK_INTERVAL_MS = 2_000;
 
-/** The table as it is now, whenever asked; `onChange` is not called for the first look. What cannot be read changes nothing. */
+/**
+ * The table as it is now, whenever asked; `onChange` is not called for the first look. What cannot
+ * be read changes nothing.
+ */
 export const followDevices = async (deps: DevicesDeps): Promise<() => DeviceTable> => {
   const { onChange, signal, clock, log, read = readDevices } = deps;
   let devices: DeviceTable = { defaultRoute: undefined, byAddress: new Map() };

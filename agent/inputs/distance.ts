@@ -1,6 +1,7 @@
 /**
- * How near this pod is to the traffic of its CNF: the last order of a coordinator, kept on disk so that it holds without one, and what of it is
- * in force. An order is in force when a pass has rendered the rules with it; where none of them would differ, at once.
+ * How near this pod is to the traffic of its CNF: the last order of a coordinator, kept on disk so
+ * that it holds without one, and what of it is in force. An order is in force when a pass has
+ * rendered the rules with it; where none of them would differ, at once.
  */
 import * as z from 'zod';
 import type { CnfPlace } from '#shared/resources/kind.ts';
@@ -55,7 +56,7 @@ export const openDistance = async ({
   let inForce: number | undefined;
   let writing = Promise.resolve();
 
-  /** One that cannot be kept holds as long as this agent runs: the state folder is reported elsewhere. */
+  /** One that cannot be kept holds while this agent runs: the report names the state folder. */
   const keep = (order: Kept): void => {
     writing = writing
       .then(() => file.write(order))
@@ -80,7 +81,7 @@ export const openDistance = async ({
       kept = order;
       place = placeOf(order);
       keep(order);
-      // Before its first pass OpenWRT is as somebody else has left it.
+      // Before its first pass OpenWRT is as another writer has left it.
       if (inForce === undefined || isUsed()) onOrder();
       else settle(distance);
     },

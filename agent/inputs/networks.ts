@@ -6,7 +6,10 @@ import { followPodFile, type PodFileDeps } from './pod-file.ts';
 /** The kubelet itself takes up to a minute to rewrite the file. */
 const LOOK_INTERVAL_MS = 2_000;
 
-/** The table as it is now, whenever asked. An annotation that cannot be read changes nothing. @throws when there is no such file */
+/**
+ * The table as it is now, whenever asked. An annotation that cannot be read changes nothing.
+ * @throws when there is no such file
+ */
 export const followNetworks = (deps: PodFileDeps): Promise<() => NetworkTable> =>
   followPodFile<NetworkTable>(deps, {
     absent: new Map(),

@@ -1,4 +1,7 @@
-/** Whether the pod is paused: the annotation of that name, in a file of the kubelet's, since reading it so takes no right in the cluster. */
+/**
+ * Whether the pod is paused: the annotation of that name, in a file of the kubelet's, since reading
+ * it so takes no right in the cluster.
+ */
 import { pauses } from '#shared/inject/paused.ts';
 import { followPodFile, type PodFileDeps } from './pod-file.ts';
 

@@ -1,4 +1,4 @@
-/** A file with a value of the pod, which the kubelet rewrites when the value changes; the agent follows it. */
+/** A file with a value of the pod; the kubelet rewrites it on changes, and the agent follows it. */
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -21,7 +21,7 @@ type Content<T> = {
   onChanged: (value: T) => void;
 };
 
-/** The value as it is now, whenever asked. What cannot be read changes nothing. @throws when there is no such file */
+/** The value as it is now. What cannot be read changes nothing. @throws without such a file */
 export const followPodFile = async <T>(
   { file, onChange, signal, clock, log }: PodFileDeps,
   { absent, parse, intervalMs, onChanged }: Content<T>,

@@ -1,6 +1,7 @@
 /**
- * The rule CRs of one purpose and namespace, as the API server has them. One watch per kind. Invariant: a rule leaves
- * only when the API server said so; a watch that is refused, silent or not served takes nothing away.
+ * The rule CRs of one purpose and namespace, as the API server has them. One watch per kind.
+ * Invariant: a rule leaves only when the API server said so; a watch that is refused, silent or not
+ * served takes nothing away.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { keptRuleSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
@@ -18,7 +19,10 @@ export type RuleSourceDeps = {
   leftOut: readonly string[];
   namespace: string;
   purpose: string;
-  /** Called when rules, or what is known of them, have changed; with a rule that is new or has a new generation. Must return at once. */
+  /**
+   * Called when rules, or what is known of them, have changed; with a rule that is new or has a new
+   * generation. Must return at once.
+   */
   onChange: (rule?: RuleObject) => void;
   clock: Clock;
   log: Logger;
@@ -27,9 +31,9 @@ export type RuleSourceDeps = {
 
 export type RuleSource = {
   rules: () => RuleObject[];
-  /** Kinds of which it is not yet known which rules there are. Nothing may be written before it is empty. */
+  /** Kinds whose rules are not known yet. Nothing may be written before it is empty. */
   unknownKinds: () => string[];
-  /** Kinds that are not watched, or that the API server has never served: their sections are left alone. */
+  /** Kinds that are not watched, or were never served: their sections are left alone. */
   unservedKinds: () => string[];
   /** Kinds whose changes do not arrive now, and why. */
   unwatchedKinds: () => ReadonlyMap<string, string>;

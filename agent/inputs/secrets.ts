@@ -1,6 +1,7 @@
 /**
- * Values of the Secrets that rules refer to. One watch per Secret, by its name, so that the agent needs rights on exactly those
- * (`resourceNames`), and none while no rule asks. Values go into sections and nowhere else: not into logs, not onto disk.
+ * Values of the Secrets that rules refer to. One watch per Secret, by its name, so that the agent
+ * needs rights on exactly those (`resourceNames`), and none while no rule asks. Values go into
+ * sections and nowhere else: not into logs, not onto disk.
  */
 import type * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
@@ -27,7 +28,7 @@ export type SecretSource = {
   values: () => ReadonlyMap<string, string>;
   /** Secrets of which it is not yet known whether they are there, nor that they may not be read. */
   unknown: () => string[];
-  /** Watches what `users` refer to by now. Goes over all of them: for each pass, not for each event. */
+  /** Watches what `users` refer to now. Goes over all of them: for each pass, not each event. */
   follow: () => void;
   /** Watches until the signal aborts. */
   run: (signal: AbortSignal) => Promise<void>;

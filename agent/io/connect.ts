@@ -1,4 +1,4 @@
-/** One new connection, to see whether a peer is still reached: an established flow survives a rule that refuses new ones. */
+/** A new connection, to see whether a peer is reached: flows survive rules that refuse new ones. */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { isIP } from 'node:net';
@@ -7,14 +7,14 @@ import { bareHost } from '#shared/http/host.ts';
 import { own } from '#shared/util/own.ts';
 
 export type ConnectTo = {
-  /** `https`: up to the end of the handshake, with a certificate that is right, so that nobody else answers for it. */
+  /** `https`: to the end of the handshake, with a right certificate: no other server answers. */
   url: URL;
   tls: Pick<ConnectionOptions, 'ca' | 'servername' | 'rejectUnauthorized'>;
 };
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 };
 
-/** Looks the name up, connects, and closes the connection. @throws Error when it is not reached; the signal's reason */
+/** Looks the name up, connects, and closes. @throws Error without a connection, or the signal's */
 export const connectOnce = ({ url, tls }: ConnectTo, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted();

@@ -1,7 +1,7 @@
 /**
- * A JSON file in the agent's emptyDir that survives restarts of the container. Replaced whole: after a crash at any point
- * it holds either the old or the new value. Each says its version, of which there is one yet; what a newer agent has
- * written is refused here.
+ * A JSON file in the agent's emptyDir that survives restarts of the container. Replaced whole:
+ * after a crash at any point it holds either the old or the new value. Each says its version, of
+ * which there is one yet; what a newer agent has written is refused here.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
@@ -22,12 +22,15 @@ export type StateFile<T> = {
 export type StateFileOptions<T> = {
   path: string;
   schema: z.ZodType<T>;
-  /** For a file that does not exist, or whose contents are not usable: broken, or of a newer version. */
+  /** For a file that does not exist, or whose contents are not usable: broken, or newer. */
   initial: T;
   log: Logger;
 };
 
-/** The folder is full, read-only or gone: nothing is written to OpenWRT meanwhile, since nobody would know what is ours. */
+/**
+ * The folder is full, read-only or gone: nothing is written to OpenWRT meanwhile, since it would
+ * not be known what is ours.
+ */
 export class StateFileError extends Error {
   override name = 'StateFileError';
   constructor(path: string, cause: unknown, attempted: 'read' | 'write' = 'write') {

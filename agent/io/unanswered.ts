@@ -1,11 +1,12 @@
 /**
- * Since when somebody has not answered what is answered at once: from the beginning of the first of the calls in a row without an answer, whether
- * it failed or is still under way. Calls that may take long are not to be among them.
+ * Since when a peer has not answered what is answered at once: from the beginning of the first of
+ * the calls in a row without an answer, whether it failed or is still under way. Calls that may
+ * take long are not to be among them.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 
 export type Unanswered = {
-  /** Monotonic milliseconds; undefined when nobody waits, and the last call was answered. */
+  /** Monotonic milliseconds; undefined when no call waits, and the last one was answered. */
   since: () => number | undefined;
   /** A call, which rejects when it is not answered. */
   during: <T>(call: () => Promise<T>) => Promise<T>;

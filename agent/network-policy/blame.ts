@@ -1,6 +1,6 @@
 /**
- * Which policies nft refuses, when it refuses the table: those that its words name by a line, else those that trials of halves of the table find. A
- * trial changes nothing in the kernel.
+ * Which policies nft refuses, when it refuses the table: those that its words name by a line, else
+ * those that trials of halves of the table find. A trial changes nothing in the kernel.
  */
 import {
   entriesAtLine,

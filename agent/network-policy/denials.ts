@@ -1,6 +1,7 @@
 /**
- * How many packets the table of policies has denied, by policy, since the agent has begun. The kernel's counters begin at 0 with each table that
- * is loaded as a whole; what they had since they were last read is lost then.
+ * How many packets the table of policies has denied, by policy, since the agent has begun. The
+ * kernel's counters begin at 0 with each table that is loaded as a whole; what they had since they
+ * were last read is lost then.
  */
 import { countedBy, type TableEntry } from '#shared/policy/table.ts';
 
@@ -12,7 +13,7 @@ export type Denied = {
 };
 
 export type Denials = {
-  /** A table of these policies is loaded, and its counters begin at 0. What others have denied is forgotten. */
+  /** A table of these policies is loaded, and its counters begin at 0. Others are forgotten. */
   begin: (entries: Iterable<TableEntry>) => void;
   /** What its counters say now. */
   add: (counters: ReadonlyMap<string, number>) => void;
@@ -20,9 +21,12 @@ export type Denials = {
   all: () => readonly Denied[];
 };
 
-/** Of policies and directions. A scrape of more is large, and whoever may write policies decides how many there are. */
+/**
+ * Series of policies and directions. A scrape of more is large, and the authors of policies decide
+ * how many there are.
+ */
 const MAX_SERIES = 200;
-/** Of those beyond. */
+/** The series of those beyond. */
 const OTHER = 'other';
 
 export const createDenials = (): Denials => {

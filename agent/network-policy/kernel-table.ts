@@ -1,4 +1,4 @@
-/** The table of policies in the kernel: what is wanted of it, what it holds, and how another one takes its place. */
+/** The table of policies in the kernel: what is wanted, what it holds, and how it is replaced. */
 import { policyTable, type PolicyTable } from '#shared/policy/table.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -24,7 +24,7 @@ export type TableState = {
   wanted: Wanted;
   /** Undefined: unknown. */
   held: Held | undefined;
-  /** While a table takes the place of another: what both have, which is in force whatever comes of it. By uid. */
+  /** While a table replaces another: what both have, in force whatever comes of it. By uid. */
   inBoth: ReadonlyMap<string, Entry>;
   /** Why this OpenWRT cannot have one. */
   unsupported: string | undefined;
@@ -49,7 +49,10 @@ export type KernelTable = {
   loadAt: () => number;
 };
 
-/** After a load, so that what many pods change is one, too: fifteen loads a second took an agent 0.29 of a core (1,000 pods, 100 policies). */
+/**
+ * After a load, so that what many pods change is one, too: fifteen loads a second took an agent
+ * 0.29 of a core (1,000 pods, 100 policies).
+ */
 const PAUSE_MS = 100;
 /** Until what nft has refused is tried again, as long as nothing changes. */
 const REFUSED_MS = 10_000;
@@ -95,7 +98,7 @@ export const createKernelTable = (deps: KernelTableDeps): KernelTable => {
     const found = await device.marker(signal);
     unsupported = 'unsupported' in found ? found.unsupported : undefined;
     if (!('marker' in found)) return;
-    // Of an agent before this one: that nothing is there is known, what is there is not.
+    // That of an agent before this one: that nothing is there is known, what is there is not.
     if (held === undefined && found.marker === '') held = NOTHING;
     if (held === undefined || found.marker === (held.table?.hash ?? '')) return;
     log.warn('drift: somebody else has changed the table of policies, loading it again');

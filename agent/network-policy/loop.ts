@@ -1,6 +1,7 @@
 /**
- * Keeps the table of policies in the kernel as the coordinator asks for it: writes what has changed, looks every few seconds whether it is
- * still there, and reports of each PolicyEnforcement what was read back. A loop of its own: a change takes no reload and waits for none.
+ * Keeps the table of policies in the kernel as the coordinator asks for it: writes what has
+ * changed, looks every few seconds whether it is still there, and reports of each PolicyEnforcement
+ * what was read back. A loop of its own: a change takes no reload and waits for none.
  */
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
@@ -15,7 +16,7 @@ import type { PolicySource } from './source.ts';
 
 export type PolicyLoopDeps = KernelTableDeps & {
   source: Pick<PolicySource, 'isKnown'>;
-  /** Undefined: the API of this OpenWRT has nothing of the kind, or it is not known which one it has. */
+  /** Undefined: the API of this OpenWRT has nothing of the kind, or it is not known yet. */
   policies: () => Policies | undefined;
   /** Whether OpenWRT was reached: before that it is not known what it supports. */
   isReached: () => boolean;
@@ -38,9 +39,9 @@ export type PolicyLoop = {
 const COALESCE_MS = 10;
 const LOOK_MS = 3_000;
 const JITTER = 0.1;
-/** What is denied is for people and their graphs: to read it takes nft as long as to list the whole table. */
+/** What is denied is for people's graphs: to read it takes as long as to list the whole table. */
 const COUNT_MS = 30_000;
-/** Between tries while the agent has not reached OpenWRT, or has no session: the loop of passes is about to log in. */
+/** Between tries without OpenWRT or a session: the loop of passes is about to log in. */
 const NO_SESSION_MS = 250;
 const BACKOFF = { baseMs: 250, maxMs: 10_000 };
 
@@ -70,7 +71,7 @@ export const createPolicyLoop = (deps: PolicyLoopDeps): PolicyLoop => {
     if (table.now().unsupported === undefined && !paused()) await table.load(device, signal);
   };
 
-  /** Of the table that this agent has loaded: what one before it has counted was counted then. */
+  /** Counts of the table that this agent has loaded: what an earlier one has counted is not new. */
   const count = async (signal: AbortSignal): Promise<void> => {
     const device = policies();
     const isLoaded = table.now().held?.table !== undefined;

@@ -1,4 +1,4 @@
-/** The PolicyEnforcements and AddressGroups of one CNF, as the API server has them: a watch each. */
+/** The PolicyEnforcements and AddressGroups of one CNF, as the API server has them, by watches. */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';

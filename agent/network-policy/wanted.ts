@@ -1,7 +1,9 @@
 /**
- * What the kernel should hold: PolicyEnforcements and AddressGroups → one table. An enforcement of whose groups one is not known yet stays as it
- * was, or isolates its pods and lets pass what is known. A group that an enforcement needs and that is gone stays as it was, too: the coordinator
- * removes no group before what needs it. Of what is beyond the bounds only whom it isolates is taken. Pure.
+ * What the kernel should hold: PolicyEnforcements and AddressGroups → one table. An enforcement of
+ * whose groups one is not known yet stays as it was, or isolates its pods and lets pass what is
+ * known. A group that an enforcement needs and that is gone stays as it was, too: the coordinator
+ * removes no group before what needs it. Of what is beyond the bounds only whom it isolates is
+ * taken. Pure.
  */
 import { revisionOf } from '#shared/compile/revision.ts';
 import { createAllowance, TOO_MUCH } from '#shared/policy/allowance.ts';
@@ -20,7 +22,7 @@ import { oncePerObject } from '#shared/util/memo.ts';
 
 /** One enforcement as it is in a table. */
 export type Entry = TableEntry & { uid: string; revision: string };
-/** Of an entry that is not all that its object asks for. */
+/** The revision of an entry that is not all that its object asks for. */
 const NO_REVISION = '';
 
 export type Wanted = {
@@ -41,7 +43,7 @@ export const NOTHING_WANTED: Wanted = {
   tooMany: new Map(),
 };
 
-/** What the kernel has taken: each entry as it last had it, by uid, and whether it is known that it does not take one. */
+/** What the kernel has taken: each entry as it last had it, by uid, and whether it refuses one. */
 export type Taken = {
   good: ReadonlyMap<string, Entry>;
   isRefused: (entry: Entry) => boolean;
@@ -126,7 +128,7 @@ const isolationOf = oncePerObject(({ pods, ingress, egress }: Enforcement): Enfo
   ...(egress && { egress: [] }),
 }));
 
-/** By id; a group is known from its first slice on. The same list as before where it has the same members. */
+/** By id; a group is known from its first slice on. The same list while the members are. */
 const groupsOf = (
   slices: readonly AddressGroup[],
   before: ReadonlyMap<string, readonly string[]>,

@@ -1,6 +1,6 @@
 /**
- * Finds out what an OpenWRT can do, once in each session over ubus, from its init scripts. Where the login may not
- * look, it is taken for what is usual.
+ * Finds out what an OpenWRT can do, once in each session over ubus, from its init scripts. Where
+ * the login may not look, it is taken for what is usual.
  */
 import * as z from 'zod';
 import { UBUS } from '#shared/inject/drivers.ts';

@@ -1,6 +1,6 @@
 /**
- * What the reconcile loop needs of an OpenWRT, whatever API it speaks. A driver owns the session with it, serialises
- * its writes, and never changes a section that the deltas do not name.
+ * What the reconcile loop needs of an OpenWRT, whatever API it speaks. A driver owns the session
+ * with it, serialises its writes, and never changes a section that the deltas do not name.
  */
 import type { DriverChoice } from '#shared/inject/drivers.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
@@ -8,7 +8,7 @@ import type { Information } from '#shared/protocol/information.ts';
 import type { PolicyTable } from '#shared/policy/table.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 
-/** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
+/** Differs from an earlier one when OpenWRT restarted or any watched package changed. */
 export type Fingerprint = string;
 
 /** Package -> section -> words. */
@@ -17,30 +17,36 @@ export type BySection = ReadonlyMap<string, ReadonlyMap<string, string>>;
 export type KernelLook = {
   /** What a section asks for and the kernel does not have, as a noun for a sentence. */
   lacking: BySection;
-  /** Why it cannot be told whether the kernel has what a section asks for. No repair would change that. */
+  /** Why it is not known whether the kernel has what a section asks for. No repair changes that. */
   incomparable: BySection;
   /** Packages of whose sections the next look may say more. */
   passing?: ReadonlySet<string>;
-  /** Why OpenWRT does not take a section, or nothing of the package because of it, whatever it said when it was reloaded. */
+  /** Why OpenWRT does not take a section, or nothing of the package because of it. */
   refused?: BySection;
   /** Why the kernel was not read; nothing counts as lacking then. */
   unread?: string | undefined;
 };
 
 export type ReadResult = {
-  /** By name: whole packages, and what parts beside them hold. One that OpenWRT does not have, or that cannot be written, is in neither map. */
+  /**
+   * By name: whole packages, and what parts beside them hold. One that OpenWRT does not have, or
+   * that cannot be written, is in neither map.
+   */
   packages: ReadonlyMap<string, UciPackage>;
-  /** Packages that must not be written to as they are, and why: an administrator's syntax error, for one. */
+  /**
+   * Packages that must not be written to as they are, and why: e.g. an administrator's syntax
+   * error.
+   */
   unusable: ReadonlyMap<string, string>;
-  /** Of exactly what was read: equals the next `fingerprint` while nobody changes anything. */
+  /** Equals the next `fingerprint` while no writer changes anything of what was read. */
   fingerprint: Fingerprint;
   /** Changes when OpenWRT has, or may have, restarted: what it refused before it may take now. */
   incarnation: string;
-  /** Of this session: what packages, sections and options mean here, among them. */
+  /** This session's: what packages, sections and options mean here, among them. */
   capabilities: Capabilities;
   /** Absent: the driver cannot look into the kernel. */
   kernel?: KernelLook;
-  /** Packages whose service may have lost what they hold, although nothing shows it: to be written anew as a whole. */
+  /** Packages whose service may have lost what they hold, unseen: to be written anew as a whole. */
   doubtful?: ReadonlySet<string>;
   /** Packages whose files hold comments; where the driver does not see files, it knows of none. */
   commented?: ReadonlySet<string>;
@@ -53,20 +59,21 @@ export type ApplyResult =
       /** The packages that the deltas name, as they are now. */
       observed: ReadonlyMap<string, UciPackage>;
       fingerprint: Fingerprint;
-      /** Per package reloaded: OpenWRT's own words per section that it left out or did not fully understand. */
+      /** Per package reloaded: OpenWRT's words per section that it left out or misunderstood. */
       warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
       /** As it is now; absent as in `ReadResult`. */
       kernel?: KernelLook;
       /** Package -> sections that were to be removed, and that OpenWRT does not remove. */
       stuck?: ReadonlyMap<string, ReadonlySet<string>>;
-      /** Tunnels that were to end are not up. Absent: they may be, since the login cannot end them. */
+      /** Tunnels that were to end are not up. Absent: they may be, as the login cannot end them. */
       tunnelsEnded?: true;
     }
   | {
       /**
-       * OpenWRT refuses the set as it is; all is as before, but for `partly`. `sections`: the culprits where it names them, else empty.
-       * `lasting`: it is so until the culprits change, and trying them again would do harm. `perhapsOthers`: that is what was read back, and
-       * somebody else may have written it since.
+       * OpenWRT refuses the set as it is; all is as before, but for `partly`. `sections`: the
+       * culprits where it names them, else empty. `lasting`: it is so until the culprits change,
+       * and trying them again would do harm. `perhapsOthers`: that is what was read back, and
+       * another writer may have written it since.
        */
       outcome: 'rejected';
       lasting?: true;
@@ -99,22 +106,26 @@ export type RenameResult =
   | { outcome: 'refused'; message: string };
 
 /**
- * How many changes of the firewall came into force without a reload and with one; how often the ruleset was found to differ from that
- * of a reload.
+ * How many changes of the firewall came into force without a reload and with one; how often the
+ * ruleset was found to differ from that of a reload.
  */
 export type FirewallWays = Readonly<Record<'amended' | 'reloaded' | 'different', number>>;
 
-/** `refused`: nft's words; the kernel has what it had. `unsupported`: this OpenWRT, its API or the login there cannot have policies. */
+/**
+ * `refused`: nft's words; the kernel has what it had. `unsupported`: this OpenWRT, its API or the
+ * login there cannot have policies.
+ */
 export type PoliciesLoaded =
   | { outcome: 'loaded' }
   | { outcome: 'refused' | 'unsupported'; message: string };
 
-/** The table of policies in the kernel, beside all that a driver writes. May run beside everything else. */
+/** The kernel's table of policies, beside all that a driver writes. May run beside all else. */
 export type Policies = {
   /** That of the table that is there as a whole; '' when there is none. @throws OpenwrtError */
   marker: (signal: AbortSignal) => Promise<{ marker: string } | { unsupported: string }>;
   /**
-   * `after` undefined: none is to be left. `before`: what is loaded, where that is known; else the table is replaced as a whole.
+   * `after` undefined: none is to be left. `before`: what is loaded, where that is known; else the
+   * table is replaced as a whole.
    * @throws OpenwrtError when the outcome is unknown
    */
   load: (
@@ -122,21 +133,24 @@ export type Policies = {
     before: PolicyTable | undefined,
     signal: AbortSignal,
   ) => Promise<PoliciesLoaded>;
-  /** Whether nft would take the table: the kernel is as before. @throws OpenwrtError when that is not known */
+  /** Whether nft would take the table; the kernel stays as it is. @throws OpenwrtError: unknown */
   tryOut: (table: PolicyTable, signal: AbortSignal) => Promise<PoliciesLoaded>;
-  /** Packets since the table was loaded as a whole, by counter (`countedBy`), without those of 0; undefined: the login may not read them. @throws OpenwrtError */
+  /**
+   * Packets since the table was loaded as a whole, by counter (`countedBy`), without those of 0;
+   * undefined: the login may not read them. @throws OpenwrtError
+   */
   denied: (signal: AbortSignal) => Promise<ReadonlyMap<string, number> | undefined>;
 };
 
 export type Driver = {
   readonly name: DriverChoice;
-  /** Cheap enough for once a second. @throws OpenwrtError, of which OpenwrtUnreachableError when it is not reached */
+  /** Cheap enough for once a second. @throws OpenwrtError, also OpenwrtUnreachableError */
   fingerprint: (signal: AbortSignal) => Promise<Fingerprint>;
   /** @throws OpenwrtError */
   read: (signal: AbortSignal) => Promise<ReadResult>;
   /**
-   * Names sections in their places, with nothing else in the transaction; no service is reloaded. Packages as the last `read` gave
-   * them, which has no sections of these names.
+   * Names sections in their places, with nothing else in the transaction; no service is reloaded.
+   * Packages as the last `read` gave them, which has no sections of these names.
    * @throws OpenwrtError
    */
   rename: (renames: readonly UciRename[], signal: AbortSignal) => Promise<RenameResult>;
@@ -154,18 +168,19 @@ export type Driver = {
     ending?: readonly string[],
   ) => Promise<ApplyResult>;
   /**
-   * How OpenWRT is, for people to read. May run beside everything else; undefined while there is no session, since it makes none.
+   * How OpenWRT is, for people to read. May run beside everything else; undefined while there is no
+   * session, since it makes none.
    * @throws OpenwrtError
    */
   information: (signal: AbortSignal) => Promise<Information | undefined>;
   /**
-   * Since when OpenWRT has not answered what it answers at once, on the monotonic clock; undefined when it has answered since, and while it
-   * works on what may take long.
+   * Since when OpenWRT has not answered what it answers at once, on the monotonic clock; undefined
+   * when it has answered since, and while it works on what may take long.
    */
   unansweredSince: () => number | undefined;
   /** Absent: every change is a reload. */
   firewallWays?: () => FirewallWays | undefined;
-  /** Of fw4, as nft listed them last; or why nobody reads them. Absent: the driver cannot. */
+  /** Rules of fw4, as nft listed them last; or why they are not read. Absent: the driver cannot. */
   kernelRules?: () => { text: string } | { unread: string };
   /** Absent or undefined: the API has nothing of the kind. */
   policies?: () => Policies | undefined;
@@ -173,7 +188,7 @@ export type Driver = {
   close: () => Promise<void>;
 };
 
-/** It did not work, and what it left is not known: read again, then decide again. Worth a retry with backoff. */
+/** It did not work, and what it left is not known: read again, then decide. Worth a retry. */
 export class OpenwrtError extends Error {
   override name = 'OpenwrtError';
   readonly attempted: string;
@@ -196,12 +211,18 @@ export class OpenwrtLoginRefusedError extends OpenwrtUnreachableError {
   }
 }
 
-/** OpenWRT answers, but what somebody else did prevents the change; OpenWRT is as it was before the try. Worth a retry with backoff. */
+/**
+ * OpenWRT answers, but what another writer did prevents the change; OpenWRT is as it was before the
+ * try. Worth a retry with backoff.
+ */
 export class OpenwrtBlockedError extends OpenwrtError {
   override name = 'OpenwrtBlockedError';
 }
 
-/** OpenWRT refuses a package as it was before the change, so that nothing of ours comes into force in it; all is as before. */
+/**
+ * OpenWRT refuses a package as it was before the change, so that nothing of ours comes into force
+ * in it; all is as before.
+ */
 export class OpenwrtPackageRefusedError extends OpenwrtBlockedError {
   override name = 'OpenwrtPackageRefusedError';
   readonly package: string;
@@ -215,7 +236,7 @@ export class OpenwrtPackageRefusedError extends OpenwrtBlockedError {
   }
 }
 
-/** A service takes longer than OpenWRT waits for it. It goes on by itself, and what it prints is lost. */
+/** A service takes longer than OpenWRT waits for it. It goes on, and its output is lost. */
 export class OpenwrtReloadTimeoutError extends OpenwrtError {
   override name = 'OpenwrtReloadTimeoutError';
 }

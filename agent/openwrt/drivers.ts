@@ -1,6 +1,7 @@
 /**
- * What each driver of the table (`shared/inject/drivers.ts`) is made by. `auto` takes the first whose API this OpenWRT speaks, and
- * stays with it, since a pod's containers do not change what they are. Until one is found every call looks again.
+ * What each driver of the table (`shared/inject/drivers.ts`) is made by. `auto` takes the first
+ * whose API this OpenWRT speaks, and stays with it, since a pod's containers do not change what
+ * they are. Until one is found every call looks again.
  */
 import { driversFor, type DriverChoice, type DriverName } from '#shared/inject/drivers.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -18,7 +19,7 @@ export type DriverOptions = {
   logins: ReadonlyMap<DriverName, LoginFiles>;
   /** UCI packages that the agent's rules go to. */
   packages: readonly string[];
-  /** Of a driver that confirms its changes. */
+  /** What a driver records that confirms its changes. */
   unconfirmed: Unconfirmed;
   /** See `IcnDriverOptions`. */
   reassertMs: number;

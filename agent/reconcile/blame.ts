@@ -14,7 +14,10 @@ import { warningFor, type RuleStates } from './rule-states.ts';
 export type BlameDeps = { refusals: Refusals; lastGood: LastGoodStore };
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
 
-/** Refuses the rules whose sections OpenWRT named, or brings the search for them one step on. @throws OpenwrtPackageRefusedError when no rule can be to blame */
+/**
+ * Refuses the rules whose sections OpenWRT named, or brings the search for them one step on.
+ * @throws OpenwrtPackageRefusedError when no rule can be to blame
+ */
 export const blame = async (
   { refusals, lastGood }: BlameDeps,
   { search, plan }: { search: Search; plan: Plan },
@@ -48,8 +51,9 @@ export const blame = async (
 };
 
 /**
- * Refuses the rules that OpenWRT has in its files as the plan has them, and that it does not take into its kernel, since others may not get
- * there because of them. Tried again they would take those out of force again. Gives whether another plan follows from that.
+ * Refuses the rules that OpenWRT has in its files as the plan has them, and that it does not take
+ * into its kernel, since others may not get there because of them. Tried again they would take
+ * those out of force again. Gives whether another plan follows from that.
  */
 export const blameFound = async (
   deps: BlameDeps,
@@ -79,7 +83,7 @@ export const blameFound = async (
   return found.length > 0;
 };
 
-/** Rules with changed sections, in the order of the file, so that of two that cannot be together the later one goes. */
+/** Rules with changed sections, in the file's order: of two that conflict the later one goes. */
 const suspectsIn = ({ verdicts, deltas, desired }: Plan, rejected: Rejected): readonly string[] => {
   const owners = new Map<string, string>();
   for (const { rule, sections } of verdicts) {
@@ -102,8 +106,9 @@ const suspectsIn = ({ verdicts, deltas, desired }: Plan, rejected: Rejected): re
 };
 
 /**
- * Rules whose new version OpenWRT left out, while an older one was in force: they go back to that one, since dropping a deny
- * rule would open the firewall. Others stay where they are; OpenWRT ignores them.
+ * Rules whose new version OpenWRT left out, while an older one was in force: they go back to that
+ * one, since dropping a deny rule would open the firewall. Others stay where they are; OpenWRT
+ * ignores them.
  */
 export const refuseWarned = ({ refusals, lastGood }: BlameDeps, standing: RuleStates): void => {
   for (const verdict of standing.verdicts) {

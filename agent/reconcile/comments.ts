@@ -1,6 +1,7 @@
 /**
- * Comments in the files of /etc/config. UCI keeps none: the first write of a package loses them, whoever writes. What becomes of them is
- * recorded around each write, so that after a crash the next agent knows whether our write lost them. Pure.
+ * Comments in the files of /etc/config. UCI keeps none: the first write of a package loses them, by
+ * any writer. What becomes of them is recorded around each write, so that after a crash the next
+ * agent knows whether our write lost them. Pure.
  */
 
 import type { Comments } from './ledger.ts';
@@ -15,7 +16,7 @@ export const beforeWrite = (
   return { atStake: [...new Set([...atStake, ...now])], lost };
 };
 
-/** When the write is permanent. What becomes of the comments where it is undone, the next reading shows. */
+/** When the write is permanent. Where it is undone, the next reading shows the comments. */
 export const afterWrite = ({ atStake, lost }: Comments, written: readonly string[]): Comments => {
   const isWritten = (name: string): boolean => written.includes(name);
   return {
@@ -24,7 +25,7 @@ export const afterWrite = ({ atStake, lost }: Comments, written: readonly string
   };
 };
 
-/** After a write that was undone, or of which the end was not seen. What cannot be read stays at stake. */
+/** After a write that was undone, or whose end was not seen. What cannot be read stays at stake. */
 export const afterReading = (
   { atStake, lost }: Comments,
   packages: ReadonlyMap<string, unknown>,

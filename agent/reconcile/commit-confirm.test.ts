@@ -1,4 +1,7 @@
-/** Passes and commit-confirm together, on an OpenWRT in memory: what it holds decides whether the API server is reached. */
+/**
+ * Passes and commit-confirm together, on an OpenWRT in memory: what it holds decides whether the
+ * API server is reached.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DELETING, namedSection, ruleOf } from '#shared/compile/testing.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
@@ -31,12 +34,12 @@ let dirty: boolean;
 let rules: readonly RuleObject[];
 /** Whether the API server is reached, with what OpenWRT holds. */
 let isReached: () => boolean;
-/** Nobody reaches it until then, and the coordinators say so for a while longer. */
+/** The API server is not reached until then, and the coordinators say so for a while longer. */
 let outageUntil: number;
 let connections: number;
 
 const OURS = /^sdewan_(rule|zone)_/;
-/** Of our sections, sorted. */
+/** Names of our sections, sorted. */
 const names = (): string[] =>
   openwrt
     .sections('firewall')
@@ -249,7 +252,7 @@ describe('no rule is blamed', () => {
   });
 });
 
-/** After so many milliseconds, with no API server for the next one until it has undone what cut it off. */
+/** After so many milliseconds; the next one has no API server until it has undone the change. */
 const killAfter = async (ms: number): Promise<void> => {
   await letPass(ms);
   await stop();

@@ -1,4 +1,4 @@
-/** What of ours somebody else has changed since this process brought it about, and whose rule that is. Pure. */
+/** What of ours another writer has changed since this process made it, and for which rule. Pure. */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -6,7 +6,7 @@ import type { PassState } from './pass-state.ts';
 import type { Plan } from './plan.ts';
 import { packageOf, sectionOf } from './takeover.ts';
 
-/** `uid`: of the rule that has it. `whole`: an OpenWRT that is another one has none of the package's; `section` is `*`. */
+/** `uid`: of its rule. `whole`: another OpenWRT has none of the package's; `section` is `*`. */
 export type DriftedSection = { package: string; section: string; uid?: string; whole?: true };
 
 /** By package, and the incarnation of the OpenWRT that was brought to it. */

@@ -1,14 +1,15 @@
 /**
- * Finds the rules that OpenWRT refuses when it refuses a whole set without naming any: by halving. Half of the suspects are
- * left out, the others tried; what is accepted stays. n suspects with one culprit take about 2·log2(n) tries.
+ * Finds the rules that OpenWRT refuses when it refuses a whole set without naming any: by halving.
+ * Half of the suspects are left out, the others tried; what is accepted stays. n suspects with one
+ * culprit take about 2·log2(n) tries.
  */
 
 export type Search = {
   /** Uids that must not be in the next try. */
   leftOut: () => readonly string[];
   /**
-   * The last try was refused and named nobody. `suspects` (uids, in order) are asked for at the first refusal only.
-   * Returns the culprit when it is found, undefined while the search goes on.
+   * The last try was refused without a name. `suspects` (uids, in order) are asked for at the first
+   * refusal only. Returns the culprit when it is found, undefined while the search goes on.
    */
   refused: (suspects: () => readonly string[]) => string | undefined;
   /** A rule was blamed by other means. */

@@ -1,6 +1,7 @@
 /**
- * What the kernel lacks of ours: which packages are to be loaded anew for it, and whether somebody else has taken it away. What a repair
- * did not bring, or what went again at once, is tried again at growing intervals, since each try is a reload.
+ * What the kernel lacks of ours: which packages are to be loaded anew for it, and whether another
+ * program has taken it away. What a repair did not bring, or what went again at once, is tried
+ * again at growing intervals, since each try is a reload.
  */
 import { createBackoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -11,7 +12,7 @@ import { packageOf, sectionOf } from './takeover.ts';
 const BACKOFF = { baseMs: 2_000, maxMs: 300_000 };
 
 export type KernelDrift = {
-  /** The packages to repair are doubtful in the state that comes back. `drifted`: `package.section` of what was there. */
+  /** Packages to repair are doubtful in the state that comes back. `drifted`: what was there. */
   found: (state: PassState) => { state: PassState; drifted: readonly string[] };
   /** What a pass has left. */
   left: (standing: RuleStates) => void;

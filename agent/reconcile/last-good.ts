@@ -1,4 +1,7 @@
-/** The specs that are in force on this OpenWRT, by uid, kept over restarts: what to fall back to when a newer one is invalid. */
+/**
+ * The specs that are in force on this OpenWRT, by uid, kept over restarts: what to fall back to
+ * when a newer one is invalid.
+ */
 import * as z from 'zod';
 import type { LastGood } from '#shared/compile/types.ts';
 import type { Logger } from '#shared/runtime/log.ts';

@@ -1,13 +1,17 @@
 /**
- * What this pod's agents, the one before a crash included, have put on its OpenWRT: a record on disk, and how it changes around a write.
+ * What this pod's agents, the one before a crash included, have put on its OpenWRT: a record on
+ * disk, and how it changes around a write.
  *
  * Invariants, wherever the agent dies:
- * - A name that we may have written is in `owned`: `begun` puts it there before OpenWRT is written to, and only `settled` takes it
- *   out, when its section was read back as gone.
- * - A package is in `unsettled` from before it is written until that was read back and its service has it.
+ * - A name that we may have written is in `owned`: `begun` puts it there before OpenWRT is written
+ *   to, and only `settled` takes it out, when its section was read back as gone.
+ * - A package is in `unsettled` from before it is written until that was read back and its service
+ *   has it.
  * - Comments that a write may lose are at stake before it, and lost or safe once its end was seen.
- * - A ledger that was lost says so for the life of the pod, and has all packages unsettled when OpenWRT is read for the first time after that.
- * - A section of ICN's bears a name of ours only while `takenOver` says so: `begun` before it is named, `ours` once it was read back.
+ * - A ledger that was lost says so for the life of the pod, and has all packages unsettled when
+ *   OpenWRT is read for the first time after that.
+ * - A section of ICN's bears a name of ours only while `takenOver` says so: `begun` before it is
+ *   named, `ours` once it was read back.
  *
  * So each write is: `write(begun(…))`, the write to OpenWRT, reading back, `write(settled(…))`.
  */
@@ -26,11 +30,12 @@ const commentsSchema = z.object({
 export type Comments = z.infer<typeof commentsSchema>;
 
 const takenOverSchema = z.object({
-  /** Of the rule; '' when that is not known. */
+  /** The rule's uid; '' when that is not known. */
   uid: z.string(),
   /**
-   * `begun`: it is to be given our name, or has it. `ours`: it was read back under our name, and keeps its place. `removed`: it is gone
-   * with its rule, which is being deleted; what bears its name later is somebody else's.
+   * `begun`: it is to be given our name, or has it. `ours`: it was read back under our name, and
+   * keeps its place. `removed`: it is gone with its rule, which is being deleted; what bears its
+   * name later is not ours.
    */
   stage: z.enum(['begun', 'ours', 'removed']),
 });
@@ -49,10 +54,11 @@ const ledgerSchema = z.object({
   /** Package -> section -> what OpenWRT said of it at the last reload. */
   warnings: z.record(z.string(), z.record(z.string(), z.string())),
   comments: commentsSchema,
-  /** Of the lost ones, what a coordinator knows of. */
+  /** What a coordinator knows of the lost ones. */
   commentsTold: z.array(z.string()),
   /**
-   * `found`: what an earlier ledger of this pod said cannot be read any more. `met`: so it was, and OpenWRT was read since.
+   * `found`: what an earlier ledger of this pod said cannot be read any more. `met`: so it was, and
+   * OpenWRT was read since.
    */
   lost: z.enum(['no', 'found', 'met']),
 });
@@ -135,7 +141,8 @@ const EMPTY: Contents = {
 };
 
 /**
- * What a first write begins with where `package.section`s of ours may be there that are not in it: the services may lag behind as well.
+ * What a first write begins with where `package.section`s of ours may be there that are not in it:
+ * the services may lag behind as well.
  */
 export const afterLoss = (record: LedgerRecord, packages: Iterable<string>): LedgerRecord =>
   record.lost === 'found'

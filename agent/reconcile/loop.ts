@@ -1,6 +1,7 @@
 /**
- * Decides when a pass runs: when something changed, when OpenWRT is not what the last pass left, and now and then without
- * cause. One pass at a time; marks during a pass lead to another. Nothing is written before every watch has synced once.
+ * Decides when a pass runs: when something changed, when OpenWRT is not what the last pass left,
+ * and now and then without cause. One pass at a time; marks during a pass lead to another. Nothing
+ * is written before every watch has synced once.
  */
 import type { CnfPlace } from '#shared/resources/kind.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
@@ -29,7 +30,10 @@ export type LoopDeps = {
   pass: Pass;
   refusals: Refusals;
   kernelDrift: Pick<KernelDrift, 'isDue'>;
-  /** Of passes for what has changed, not of those for an OpenWRT that is not as it was left. */
+  /**
+   * The pace of passes for what has changed, not of those for an OpenWRT that is not as it was
+   * left.
+   */
   pace: Pick<Pace, 'waitMs'>;
   source: Pick<RuleSource, 'rules' | 'unknownKinds' | 'unservedKinds'>;
   secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
@@ -59,7 +63,7 @@ export type Attempt =
   | { outcome: 'differs' }
   /** A pass came to its end. */
   | { outcome: 'passed' }
-  /** It answers, but a pass did not get through, or the agent cannot keep what it has to know of it. */
+  /** It answers, but a pass did not get through, or the agent cannot keep its state. */
   | { outcome: 'hindered'; message: string; stateFolder?: true }
   | { outcome: 'unanswered'; message: string };
 
@@ -71,9 +75,12 @@ export type LoopTimings = {
 export type Loop = {
   /** Something that a pass looks at has changed. */
   mark: () => void;
-  /** A full pass, as soon as one can begin, however short a time has passed since the last. Gives what came of it. */
+  /** A full pass as soon as one can begin, however soon after the last. Gives what came of it. */
   passNow: () => Promise<Attempt>;
-  /** With what a pass would be given, and while none is under way; undefined: not all rules are known yet. @throws what the work throws */
+  /**
+   * With what a pass would be given, and while none is under way; undefined: not all rules are
+   * known yet. @throws what the work throws
+   */
   between: <T>(work: (input: PassInput | undefined) => Promise<T>) => Promise<T>;
   /** Runs until the signal aborts. A transaction under way gets a moment to end. */
   run: (signal: AbortSignal) => Promise<void>;
@@ -83,7 +90,10 @@ export type Loop = {
 const COALESCE_MS = 10;
 const JITTER = 0.25;
 const BACKOFF = { baseMs: 500, maxMs: 10_000 };
-/** Between looks for an OpenWRT that starts or has just stopped answering, which cost next to nothing: what comes back empty is noticed at once. */
+/**
+ * Between looks for an OpenWRT that starts or has just stopped answering, which cost next to
+ * nothing: what comes back empty is noticed at once.
+ */
 const RETURNING_MS = 100;
 /** No start takes longer. */
 const RETURNING_FOR_MS = 60_000;
@@ -163,7 +173,8 @@ export const createLoop = (deps: LoopDeps): Loop => {
         answeredAt = clock.monotonic();
         throw error;
       }
-      // A look costs next to nothing, and a restart has to be noticed within a second. Logins have a gate of their own.
+      // A look costs next to nothing, and a restart has to be noticed within a second. Logins have
+      // a gate of their own.
       const isReturning = clock.monotonic() - answeredAt <= RETURNING_FOR_MS;
       return isReturning ? Math.min(soon(), jittered(RETURNING_MS, JITTER)) : soon();
     }

@@ -1,6 +1,7 @@
 /**
- * The beginning of a pass on an OpenWRT that ICN's controller configured: its sections get our names before anything else is written. What may not
- * be named, and what somebody else makes anew, is withheld: nothing of these rules is touched.
+ * The beginning of a pass on an OpenWRT that ICN's controller configured: its sections get our
+ * names before anything else is written. What may not be named, and what another writer makes anew,
+ * is withheld: nothing of these rules is touched.
  */
 import type { Takeover } from '#shared/compile/adoption.ts';
 import type { Reason } from '#shared/protocol/reasons.ts';
@@ -17,7 +18,7 @@ type Renamed = Extract<RenameResult, { outcome: 'done' }>;
 /** Two controllers that overwrite each other would reload the firewall without end. */
 const FOREIGN_PAUSE_MS = 600_000;
 
-/** Leaves rules alone for a while whose sections somebody writes anew after they were taken over. */
+/** Leaves rules alone for a while whose sections are written anew after they were taken over. */
 export const createPatience = (
   clock: Pick<Clock, 'monotonic'>,
 ): ((state: PassState) => PassState) => {
@@ -34,7 +35,7 @@ export const createPatience = (
   };
 };
 
-/** Before anything else is written: nothing may be in that transaction but names. @throws OpenwrtError */
+/** Before anything else is written: only names may be in that transaction. @throws OpenwrtError */
 export const takeOver = async (
   { driver, ledger }: NamingDeps,
   state: PassState,

@@ -1,6 +1,7 @@
 /**
- * How soon after a change of OpenWRT the next one may come: a gap of one to two times what the last one took, its reloads included. So rules
- * that change all the time keep OpenWRT busy for half of the time at most, and the first change after a while is made at once.
+ * How soon after a change of OpenWRT the next one may come: a gap of one to two times what the last
+ * one took, its reloads included. So rules that change all the time keep OpenWRT busy for half of
+ * the time at most, and the first change after a while is made at once.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 

@@ -1,6 +1,7 @@
 /**
- * A pass under way, as a value: what is known of OpenWRT, and what the ledger has to record. A pass is a fold over it: `afterRead`, then
- * `afterApplied` or `afterRejected` for each write, until the plan that follows from it is empty. Pure.
+ * A pass under way, as a value: what is known of OpenWRT, and what the ledger has to record. A pass
+ * is a fold over it: `afterRead`, then `afterApplied` or `afterRejected` for each write, until the
+ * plan that follows from it is empty. Pure.
  */
 import type { Takeover } from '#shared/compile/adoption.ts';
 import { stampedIn } from '#shared/compile/stamp.ts';
@@ -51,7 +52,7 @@ export type PassState = {
   packages: ReadonlyMap<string, UciPackage>;
   /** What is to be taken over from ICN's controller before anything else. */
   takeovers: readonly Takeover[];
-  /** Uids of rules whose sections were taken over, and that somebody has written anew since. */
+  /** Uids of rules whose sections were taken over, and were written anew by others since. */
   rewritten: ReadonlySet<string>;
   withheld: NonNullable<CompileInput['withheld']>;
   fingerprint: Fingerprint;
@@ -159,7 +160,7 @@ export const afterRejected = (before: PassState, plan: Plan, { partly }: Rejecte
   });
 };
 
-/** What stands outside of OpenWRT and the rules: specs of earlier passes, and by uid what is left out of this one. */
+/** What is outside of OpenWRT and rules: specs of earlier passes, and by uid what is left out. */
 export type Circumstances = {
   lastGood: LastGood;
   refused: CompileInput['refused'];

@@ -437,7 +437,7 @@ const refuseThose =
       : undefined;
   };
 
-/** As when somebody else has changed it since it was written: the first so many times. */
+/** As when another writer has changed it since it was written: the first so many times. */
 const lacking = (rule: string, times: number): MemoryOpenwrt['refuses'] => {
   let left = times;
   return (next) => {

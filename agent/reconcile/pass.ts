@@ -1,6 +1,7 @@
 /**
- * One pass: reads OpenWRT, brings it to what the rules ask for, and reports the state of each rule. Level-triggered: nothing
- * of an earlier pass is trusted but the ledger, the last good specs and the refusals.
+ * One pass: reads OpenWRT, brings it to what the rules ask for, and reports the state of each rule.
+ * Level-triggered: nothing of an earlier pass is trusted but the ledger, the last good specs and
+ * the refusals.
  */
 import type { LastGood } from '#shared/compile/types.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
@@ -58,7 +59,7 @@ export type PassDeps = {
   onTransaction: (outcome: ApplyResult['outcome']) => void;
 };
 
-/** The pass gives the fingerprint of what it left. @throws OpenwrtError; then the next pass finds out what is there. */
+/** Gives the fingerprint of what it left. @throws OpenwrtError; the next pass finds the state. */
 export type Pass = (input: PassInput, signal: AbortSignal) => Promise<Fingerprint>;
 
 /** A search that takes longer goes on in the next pass, so that other changes get their turn. */
@@ -177,7 +178,7 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
   }
 };
 
-/** One write, with what the ledger and the way back record before and after it, and what is reported of the rules. */
+/** One write, with what ledger and way back record around it, and what is reported of the rules. */
 const carryOut = async (
   deps: Within,
   { state, plan }: Look,

@@ -27,7 +27,7 @@ export type PlanInput = {
   secrets: ReadonlyMap<string, string>;
   capabilities: Capabilities;
   lastGood: LastGood;
-  /** By uid: rules that OpenWRT refused, or that are left out while the one that it refuses is searched for. */
+  /** By uid: rules that OpenWRT refused, or that are left out while the culprit is searched for. */
   refused: CompileInput['refused'];
   withheld: CompileInput['withheld'];
   /** The packages that can be written to, as they are. */
@@ -93,7 +93,7 @@ const asFound = (
   ),
 });
 
-/** Names that the plan may write, and that do not tell by themselves that they are ours: `package.section` -> kind. */
+/** Names that the plan may write, and that do not tell their owner: `package.section` -> kind. */
 export const namesForLedger = (
   { verdicts }: Pick<Plan, 'verdicts'>,
   kinds: readonly KindDefinition[],

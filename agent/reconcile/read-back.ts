@@ -1,6 +1,7 @@
 /**
- * What a read-back lacks once, somebody else may have taken out since it was written. A rule is to blame for what the next read-back of the
- * same pass lacks as well; until then the change is made again at once.
+ * What a read-back lacks once, another writer may have taken out since it was written. A rule is to
+ * blame for what the next read-back of the same pass lacks as well; until then the change is made
+ * again at once.
  */
 import type { Rejected } from './pass-state.ts';
 

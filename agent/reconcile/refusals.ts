@@ -1,9 +1,9 @@
-/** Rules that OpenWRT refused. They are left out until they change, OpenWRT restarts, or it is time to try them again. */
+/** Rules that OpenWRT refused: left out until they change, OpenWRT restarts, or a retry is due. */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 
-/** Another rule, or an administrator's section, may have been the other half of the conflict. A retry costs two reloads. */
+/** Another rule or section may have been the conflict's other half. A retry costs two reloads. */
 const FIRST_RETRY_MS = 60_000;
 const LAST_RETRY_MS = 1_800_000;
 
@@ -12,7 +12,10 @@ export type Refused = { revision: string; message: string };
 export type Refusals = {
   /** By uid. */
   current: () => ReadonlyMap<string, Refused>;
-  /** `retry` false: trying it takes something out of force, so only a change of the rule or a restart ends it. */
+  /**
+   * `retry` false: trying it takes something out of force; a change of the rule or a restart ends
+   * it.
+   */
   add: (uid: string, refused: Refused, options: { retry: boolean }) => void;
   /** Drops those of rules that have changed or gone, or of an OpenWRT that was another. */
   review: (rules: readonly RuleObject[], incarnation: string) => void;

@@ -1,4 +1,4 @@
-/** What is known of every rule on this OpenWRT at one moment, for reports, readiness and metrics. */
+/** What is known of every rule on this OpenWRT now, for reports, readiness and metrics. */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { leftOversIn, type LeftOver } from '#shared/compile/left-over.ts';
 import { partsBeside, type PartBesidePackages } from '#shared/resources/parts.ts';
@@ -12,11 +12,17 @@ import { isOursIn, type Ownership } from './ownership.ts';
 import type { Plan } from './plan.ts';
 
 export type RuleStates = {
-  /** Of all rules in the list, and of those that have left it while something of them is there. Empty until the first pass. */
+  /**
+   * Verdicts on all rules in the list, and on those that have left it while something of them is
+   * there. Empty until the first pass.
+   */
   verdicts: readonly Verdict[];
-  /** `package.section` of what was read back as desired, with its service reloaded since, and with nothing lacking in the kernel. */
+  /**
+   * `package.section` of what was read back as desired, with its service reloaded since, and with
+   * nothing lacking in the kernel.
+   */
   inForce: ReadonlySet<string>;
-  /** Uid -> the generation that was read back in its place, as `inForce` is, of a rule that is to be replaced. */
+  /** Uid -> the generation that was read back in its place, of a rule that is to be replaced. */
   earlier: ReadonlyMap<string, number>;
   /** `package.section` -> what of it the kernel lacks. */
   lacking: ReadonlyMap<string, string>;
@@ -26,7 +32,7 @@ export type RuleStates = {
   unreadOthers: BySection;
   /** Nothing is written to OpenWRT, whatever it lacks. */
   paused: boolean;
-  /** Why nobody has looked into the kernel; undefined when somebody has. */
+  /** Why the kernel has not been read; undefined when it has. */
   kernelUnread?: string | undefined;
   /** Tunnels of IPsec that may be up, although they were to end: `endingBy`. */
   ending: readonly string[];
@@ -34,7 +40,10 @@ export type RuleStates = {
   removed: ReadonlySet<string>;
   /** What is not known as ours may be ours. */
   isLedgerLost: boolean;
-  /** By uid: names of sections that may be of a rule that is to be away, as far as an agent without its ledger can tell. */
+  /**
+   * By uid: names of sections that may be of a rule that is to be away, as far as an agent without
+   * its ledger can tell.
+   */
   doubted: ReadonlyMap<string, string>;
   /** `package.section` -> what OpenWRT said of it. */
   warnings: ReadonlyMap<string, string>;
@@ -163,7 +172,7 @@ const doubtedIn = ({ isLedgerLost, plan }: StandingInput): RuleStates['doubted']
     ),
   );
 
-/** One that was gone before is so while none of its sections is there, whatever is under way in their package. */
+/** One that was gone stays so while none of its sections is there, whatever else is under way. */
 const removedIn = (
   verdicts: readonly Verdict[],
   input: StandingInput,
@@ -183,8 +192,8 @@ const removedIn = (
 };
 
 /**
- * `left`: uids of rules of which a section is there that no rule wants. `strays`: packages with such a section of an unknown rule, or
- * that may have one.
+ * `left`: uids of rules of which a section is there that no rule wants. `strays`: packages with
+ * such a section of an unknown rule, or that may have one.
  */
 const straysIn = (input: StandingInput): { strays: Set<string>; left: Set<string> } => {
   const { plan, observed, unusable, ownership, unsettled, untaken, authors } = input;
@@ -204,7 +213,7 @@ const straysIn = (input: StandingInput): { strays: Set<string>; left: Set<string
   return { strays, left };
 };
 
-/** What is left in a part beside the packages stands with the packages whose sections refer to it. */
+/** What is left in a part beside the packages stands with packages whose sections refer to it. */
 const usersOfStrays = (input: StandingInput, strays: ReadonlySet<string>): readonly string[] =>
   partsBeside.flatMap((part) =>
     strays.has(part.name) || isHidden(part, input) ? usersOf(part, input.ownership) : [],

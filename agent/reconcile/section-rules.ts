@@ -1,8 +1,10 @@
 /**
- * Which rule each section of ours was made for, and which deleted rules are gone, as far as this process knows: so that what is left of one
- * rule delays no other, and a removed rule stays reported as removed while its sections are gone. After a restart the first pass learns it
- * again; a section whose rule is not known stands for all rules of its package. A rule that has left the list, as one does that was given
- * another purpose, is reported until nothing of it is there: it may be deleted before that, and the coordinator must know who has it.
+ * Which rule each section of ours was made for, and which deleted rules are gone, as far as this
+ * process knows: so that what is left of one rule delays no other, and a removed rule stays
+ * reported as removed while its sections are gone. After a restart the first pass learns it again;
+ * a section whose rule is not known stands for all rules of its package. A rule that has left the
+ * list, as one does that was given another purpose, is reported until nothing of it is there: it
+ * may be deleted before that, and the coordinator must know which pod has it.
  */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { Verdict } from '#shared/compile/types.ts';
@@ -12,7 +14,7 @@ export type Authors = {
   note: (verdicts: readonly Verdict[]) => void;
   /** Uid of the rule that `package.section` was last made for. */
   of: (key: string) => string | undefined;
-  /** Of each rule that is not in the list any more and has not been removed yet: that it is unwanted. */
+  /** For each rule that has left the list and was not removed yet: that it is unwanted. */
   leaving: () => readonly Verdict[];
   /** These rules are gone, and no others. */
   settle: (removed: ReadonlySet<string>) => void;

@@ -1,7 +1,7 @@
 /**
- * How sections that ICN's controller made become ours (docs/migration.md): found after reading, recorded as begun, given our names on
- * OpenWRT, and ours once each was read back under its name. After that nothing tells them from others of ours but that they keep their
- * places. Pure.
+ * How sections that ICN's controller made become ours (docs/migration.md): found after reading,
+ * recorded as begun, given our names on OpenWRT, and ours once each was read back under its name.
+ * After that nothing tells them from others of ours but that they keep their places. Pure.
  */
 import { takeoversIn, type Takeover } from '#shared/compile/adoption.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
@@ -14,14 +14,14 @@ export type TakeoverInput = Omit<
   Parameters<typeof takeoversIn>[0],
   'ledger' | 'begun' | 'removed'
 > & {
-  /** Whether sections keep on OpenWRT the names that they were given; else they are given anew to each driver. */
+  /** Whether sections keep their given names on OpenWRT; else they are given to each driver. */
   namesLast: boolean;
 };
 
 export type Findings = {
   takenOver: LedgerRecord['takenOver'];
   takeovers: readonly Takeover[];
-  /** Uids of rules whose sections had names of ours, and are as ICN's controller makes them again. */
+  /** Uids of rules whose sections had our names, and are as ICN's controller makes them again. */
   rewritten: ReadonlySet<string>;
 };
 
@@ -75,7 +75,10 @@ export const recorded = (
   ]),
 });
 
-/** What we put at another place is ours like any other from then on; of what was removed for a rule that goes, its uid is remembered. */
+/**
+ * What we put at another place is ours like any other from then on; of what was removed for a rule
+ * that goes, its uid is remembered.
+ */
 export const afterChanges = (
   takenOver: LedgerRecord['takenOver'],
   { deltas, verdicts }: Pick<Plan, 'deltas' | 'verdicts'>,

@@ -1,4 +1,7 @@
-/** Passes on an OpenWRT in memory, for unit tests: what it holds, what it is asked for, and how it answers are the test's to say. */
+/**
+ * Passes on an OpenWRT in memory, for unit tests: what it holds, what it is asked for, and how it
+ * answers are the test's to say.
+ */
 import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -180,7 +183,7 @@ export const openAgent = async (
   };
 };
 
-/** Of the last standing: `verdict reason` by name of the rule. */
+/** The last standing: `verdict reason` by name of the rule. */
 export const statesOf = ({ standings }: TestAgent): Record<string, string> =>
   Object.fromEntries(
     (standings.at(-1) ?? NOTHING_KNOWN).verdicts.map(({ rule, verdict, reason }) => [

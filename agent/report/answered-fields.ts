@@ -1,4 +1,4 @@
-/** Fields of a report beside the rules that depend on what the coordinator has answered, and what its answer asks for. */
+/** Fields of a report beside the rules that depend on the coordinator's answer to the last. */
 import {
   MAX_CHANGES_TIMED,
   type ChangeTimes,
@@ -22,7 +22,10 @@ export type Aside = {
   answered: (answer: ReportAnswer) => Promise<boolean>;
 };
 
-/** Instructions of an earlier leader are ignored. Where the API server was set back, the numbers of terms begin anew: a number is forgotten in time. */
+/**
+ * Instructions of an earlier leader are ignored. Where the API server was set back, the numbers of
+ * terms begin anew: a number is forgotten in time.
+ */
 export const createOrders = (
   clock: Pick<Clock, 'monotonic'>,
 ): ((answer: ReportAnswer) => boolean) => {
@@ -55,7 +58,10 @@ export const createInformationAside = (): Aside => {
   };
 };
 
-/** Which comments were lost. `onReported`: the coordinator that leads, which writes Events, has received it, and none needs it again. */
+/**
+ * Which comments were lost. `onReported`: the coordinator that leads, which writes Events, has
+ * received it, and none needs it again.
+ */
 export const createCommentsAside = (
   onReported: (packages: readonly string[]) => Promise<void>,
   isOrder: (answer: ReportAnswer) => boolean,
@@ -98,7 +104,10 @@ export const createTimesAside = (
   };
 };
 
-/** What a CNFDeployment wants of the pod. `nextReportMs`: as the last answer of this coordinator has it; undefined: it has none. */
+/**
+ * What a CNFDeployment wants of the pod. `nextReportMs`: as the last answer of this coordinator has
+ * it; undefined: it has none.
+ */
 export const createOrderAside = (
   onOrder: (order: FleetOrder) => void,
   isOrder: (answer: ReportAnswer) => boolean,

@@ -1,6 +1,7 @@
 /**
- * The name under which reports stand: a coordinator takes those of the newest boot that it knows, and refuses those of earlier ones. All
- * streams of an agent have one, since two of them may end at the same coordinator.
+ * The name under which reports stand: a coordinator takes those of the newest boot that it knows,
+ * and refuses those of earlier ones. All streams of an agent have one, since two of them may end at
+ * the same coordinator.
  */
 import { randomUUID } from 'node:crypto';
 

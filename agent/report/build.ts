@@ -1,4 +1,7 @@
-/** From what is known of the rules on this OpenWRT to what is reported of them. Pure, and never reports more than was read back. */
+/**
+ * From what is known of the rules on this OpenWRT to what is reported of them. Pure, and never
+ * reports more than was read back.
+ */
 import type { Verdict } from '#shared/compile/types.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';

@@ -1,6 +1,6 @@
 /**
- * When the agent saw changes of rules, and when OpenWRT had them, for a coordinator that makes traces. Nothing is kept where none wants it, and of
- * no more than a number of changes at a time.
+ * When the agent saw changes of rules, and when OpenWRT had them, for a coordinator that makes
+ * traces. Nothing is kept where none wants it, and of no more than a number of changes at a time.
  */
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { ChangeTimes } from '#shared/protocol/report.ts';

@@ -1,6 +1,6 @@
 /**
- * POSTs reports to the coordinator, on a connection that stays for the next one, and asks it about the API server. Token and CA are read again as
- * they are rotated; the token goes nowhere else.
+ * POSTs reports to the coordinator, on a connection that stays for the next one, and asks it about
+ * the API server. Token and CA are read again as they are rotated; the token goes nowhere else.
  */
 import * as z from 'zod';
 import { API_SERVER_PATH, apiServerAnswerSchema } from '#shared/protocol/api-server.ts';
@@ -50,9 +50,9 @@ export class ReportRefused extends Error {
 const refusalSchema = z.object({ error: z.object({ code: z.string() }) });
 
 export type ReportClient = {
-  /** @throws ReportRefused @throws Error when the coordinator is not reached, or its answer is not understood */
+  /** @throws ReportRefused; Error when the coordinator is not reached, or not understood */
   post: (report: Report, signal: AbortSignal) => Promise<ReportAnswer>;
-  /** Whether the API server was away for the coordinator, too, in the last seconds. Sends no token. @throws as `post` */
+  /** Whether the API server was just away for the coordinator, too. No token. @throws as `post` */
   wasApiServerAway: (signal: AbortSignal) => Promise<boolean>;
   /** Its connection. A later report makes a new one. */
   close: () => void;
@@ -62,7 +62,7 @@ const TIMEOUT_MS = 10_000;
 /** The agent may be cut off: nothing is undone meanwhile. */
 const ASK_TIMEOUT_MS = 2_000;
 const HTTP_UNAUTHORIZED = 401;
-/** A connection whose answer takes longer is not used again: until then the next report of a CNFDeployment's pod is due. */
+/** A connection with a slower answer is not used again: the next report of the pod is due. */
 const SLOW_MS = 2_000;
 
 export const createReportClient = (options: ReportClientOptions): ReportClient => {

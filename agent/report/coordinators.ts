@@ -1,6 +1,7 @@
 /**
- * Reports to each coordinator there is: the URLs are resolved again and again, and every address has a stream of reports of its own, so all
- * of them know all, whichever of them leads. An address that is not named any more is left alone.
+ * Reports to each coordinator there is: the URLs are resolved again and again, and every address
+ * has a stream of reports of its own, so all of them know all, whichever of them leads. An address
+ * that is not named any more is left alone.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -24,7 +25,10 @@ export type CoordinatorsDeps = {
 };
 
 export type Coordinators = Publisher & {
-  /** Whether each of them that answers says that the API server was away for it, too, in the last seconds; false when none answers. */
+  /**
+   * Whether each of them that answers says that the API server was away for it, too, in the last
+   * seconds; false when none answers.
+   */
   sayApiServerWasAway: (signal: AbortSignal) => Promise<boolean>;
 };
 
@@ -32,7 +36,7 @@ type Stream = { client: ReportClient; publisher: Publisher; ended: Promise<void>
 
 /** As long as the cluster's DNS lets others keep an answer. */
 const RESOLVE_INTERVAL_MS = 5_000;
-/** While nobody is known. */
+/** While no coordinator is known. */
 const UNKNOWN_INTERVAL_MS = 1_000;
 const RESOLVE_TIMEOUT_MS = 3_000;
 const JITTER = 0.25;

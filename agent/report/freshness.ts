@@ -1,7 +1,8 @@
 /**
- * How far what was read of OpenWRT may still be reported, from how the looks at it end and how long one waits. From the first look that is not answered, or that finds
- * something else, nothing becomes newly true; what was true is reported for a moment, since a web server that restarts or one call that is
- * lost must not make all rules of the pod flap. Readiness tolerates a little more.
+ * How far what was read of OpenWRT may still be reported, from how the looks at it end and how long
+ * one waits. From the first look that is not answered, or that finds something else, nothing
+ * becomes newly true; what was true is reported for a moment, since a web server that restarts or
+ * one call that is lost must not make all rules of the pod flap. Readiness tolerates a little more.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Attempt, Moment } from '../reconcile/loop.ts';
@@ -20,7 +21,10 @@ export type Trust = {
   add: (attempt: Attempt, begun: Moment) => void;
   /** Everything of OpenWRT was read. */
   read: () => void;
-  /** Until the signal aborts: what was read is reported for no longer than OpenWRT may be silent, also while an attempt waits for it. */
+  /**
+   * Until the signal aborts: what was read is reported for no longer than OpenWRT may be silent,
+   * also while an attempt waits for it.
+   */
   watch: (signal: AbortSignal) => Promise<void>;
   /** Why what was read may not hold any more; '' when it does. */
   doubt: () => string;
@@ -29,17 +33,18 @@ export type Trust = {
   /** Whether OpenWRT counts as answering, for readiness. */
   reachable: () => boolean;
   verified: () => Verified | undefined;
-  /** How many of the seconds that began after `since` a look has come to, of those that matter to the coordinator. */
+  /** How many of the relevant seconds that began after `since` a look has come to. */
   secondsSeen: () => number;
 };
 
-/** Without an answer, from the beginning of the call that was not answered; what may take long counts from its end. */
+/** Without an answer, from the beginning of that call; what may take long counts from its end. */
 export const SILENCE_MS = 5_000;
 /** From an answer with other content until that was read. */
 export const UNREAD_MS = 1_000;
 /**
- * The kubelet reports the second in which OpenWRT has started, of a time that it may take a second late: what was found in the second after
- * that is reported at once (`coordinator/rule-status/unread.ts`).
+ * The kubelet reports the second in which OpenWRT has started, of a time that it may take a second
+ * late: what was found in the second after that is reported at once
+ * (`coordinator/rule-status/unread.ts`).
  */
 const SECONDS_SEEN = 2;
 export const CHANGED =

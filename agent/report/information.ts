@@ -1,6 +1,6 @@
 /**
- * Looks now and then how OpenWRT is, for the CNFStatus. Beside the passes and never in their way: it uses the session that they
- * have, and a look that fails reports nothing.
+ * Looks now and then how OpenWRT is, for the CNFStatus. Beside the passes and never in their way:
+ * it uses the session that they have, and a look that fails reports nothing.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Information } from '#shared/protocol/information.ts';

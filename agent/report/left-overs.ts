@@ -1,4 +1,4 @@
-/** Says in the log what ICN's controller has left, once whenever that changes: nothing else shows it in `kubectl logs`. */
+/** Logs what ICN's controller has left, once whenever that changes: nothing else shows it. */
 import { isDeepStrictEqual } from 'node:util';
 import type { LeftOver } from '#shared/compile/left-over.ts';
 import type { Logger } from '#shared/runtime/log.ts';

@@ -1,6 +1,6 @@
 /**
- * Reports to the coordinator: at once (coalesced) when something changed, and a heartbeat when nothing did. The coordinator
- * may be down for as long as it likes: nothing waits for it.
+ * Reports to the coordinator: at once (coalesced) when something changed, and a heartbeat when
+ * nothing did. The coordinator may be down for as long as it likes: nothing waits for it.
  */
 import {
   REPORT_VERSION,
@@ -55,7 +55,10 @@ export type Publisher = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** A pass changes what is reported twice, before and after it writes: most passes are over within this time, and become one report. */
+/**
+ * A pass changes what is reported twice, before and after it writes: most passes are over within
+ * this time, and become one report.
+ */
 const COALESCE_MS = 50;
 const JITTER = 0.25;
 /** The coordinator's code for a report of a boot that is over. */
@@ -64,7 +67,7 @@ const BACKOFF = { baseMs: 500, maxMs: 15_000 };
 
 export const createPublisher = (deps: PublisherDeps): Publisher => {
   const { snapshot, client, boot, purpose, heartbeatMs, clock, onSent, log } = deps;
-  /** What the coordinator has received: the last full report of this boot, the answer to it, and its rules. */
+  /** What the coordinator has received: the last full report of this boot, its answer and rules. */
   let received: { bootId: string; sequence: number; epoch: string; rules: string } | undefined;
   const order = createOrderAside(deps.onOrder, deps.isOrder);
   const asides = [
@@ -84,7 +87,8 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     const answer = await client
       .post(Object.assign({}, report, ...fields), signal)
       .catch((error: unknown) => {
-        // There is one agent in a pod, and this is it: somebody who has a token of the pod has reported in its place.
+        // There is one agent in a pod, and this is it: another client with a token of the pod has
+        // reported in its place.
         if (error instanceof ReportRefused && error.code === OLD_BOOT)
           boot.supersede(report.bootId);
         throw error;
@@ -118,7 +122,8 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
       epochs.add((await post(report)).epoch);
     }
     const [epoch, ...others] = epochs;
-    // It restarted between two pages, or there are several behind one address: each has only some of them.
+    // It restarted between two pages, or there are several behind one address: each has only some
+    // of them.
     if (epoch === undefined || others.length > 0)
       throw new Error('the pages of a report came to several coordinators');
     received = { bootId, sequence, epoch, rules: text };

@@ -1,4 +1,4 @@
-/** What the agent knows of itself right now: collected from its parts, for reports, for `/readyz` and to metrics. */
+/** What the agent knows of itself now: from its parts, for reports, `/readyz` and metrics. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   DRIFT_TOLD_MS,
@@ -37,7 +37,7 @@ export type Snapshot = {
   stateFolder?: string;
   unreadOthers?: readonly UnreadOthers[];
   verified: Verified | undefined;
-  /** Of the last minutes. */
+  /** Those of the last minutes. */
   drifts: readonly Drift[];
   fleet: DistanceWord;
 };
@@ -52,7 +52,7 @@ export type AgentStatus = {
   /** How many left-overs each package of our kinds holds. */
   leftOvers: () => ReadonlyMap<string, number>;
   isPaused: () => boolean;
-  /** The parts that keep the agent from being ready, each with its reason. A failing rule is none. */
+  /** The parts that keep the agent from being ready, each with a reason. Failing rules are none. */
   notReady: () => ReadonlyMap<string, string>;
 };
 
@@ -60,7 +60,7 @@ export type StatusDeps = {
   driver: Pick<Driver, 'name' | 'unansweredSince'>;
   source: Pick<RuleSource, 'unknownKinds' | 'unwatchedKinds'>;
   information: () => Information | undefined;
-  /** Of what is no rule. */
+  /** Reports of what is no rule. */
   otherReports: (now: { reading: Reading; problem: string }) => readonly RuleReport[];
   otherUnwatchedKinds: () => readonly string[];
   commentsLost: () => readonly string[];

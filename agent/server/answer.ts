@@ -1,4 +1,7 @@
-/** A look at OpenWRT and what the agent knows of itself, as people are told, without secrets. Pure, but for the marks of secrets. */
+/**
+ * A look at OpenWRT and what the agent knows of itself, as people are told, without secrets. Pure,
+ * but for the marks of secrets.
+ */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { Inspection } from '#shared/protocol/inspection.ts';
 import { createRedaction, isSecretName, type Redaction } from '#shared/protocol/redaction.ts';
@@ -15,7 +18,7 @@ export type AnswerInput = Pick<
   /** Undefined while it is not known which rules there are. */
   look: Look | undefined;
   snapshot: Pick<Snapshot, 'openwrt' | 'rules'>;
-  /** Of the Secrets that rules refer to. */
+  /** Values of the Secrets that rules refer to. */
   secrets: Iterable<string>;
 };
 

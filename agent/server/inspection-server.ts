@@ -1,6 +1,7 @@
 /**
- * What the agent tells to people, on loopback of the pod: whoever may forward a port to the pod reaches it, and its own containers do. It
- * shows nothing that the CNF does not have, and does for nobody what the CNF could not bring about itself.
+ * What the agent tells to people, on loopback of the pod: a user with the right to forward a port
+ * to the pod reaches it, and its own containers do. It shows nothing that the CNF does not have,
+ * and does nothing that the CNF could not bring about itself.
  */
 import type { IncomingMessage } from 'node:http';
 import { INSPECT_PATHS, type Inspection, type Resynced } from '#shared/protocol/inspection.ts';
@@ -77,8 +78,8 @@ export const serveInspection = async (deps: InspectServerDeps): Promise<RunningH
 };
 
 /**
- * On the machine that forwards the port, a browser may have a page of somebody else open, which can come here too: by a name of its own that
- * leads to loopback, or by a form.
+ * On the machine that forwards the port, a browser may have a page of another site open, which can
+ * come here too: by a name of its own that leads to loopback, or by a form.
  */
 const isOfAPage = ({ headers: { host, origin } }: Pick<IncomingMessage, 'headers'>): boolean =>
   origin !== undefined || !isLoopback(nameIn(host));

@@ -79,7 +79,7 @@ export const createInspection = (deps: InspectionDeps): InspectionSource => {
   };
 };
 
-/** Of a pass, or of the try of one. */
+/** The end of a pass, or of the try of one. */
 const END: ReadonlySet<Attempt['outcome']> = new Set(['passed', 'hindered', 'unanswered']);
 
 const tooLate = async (signal: AbortSignal): Promise<never> => {

@@ -1,4 +1,4 @@
-/** A look on an OpenWRT in memory: what somebody changed is what differs, and no secret is shown. */
+/** A look on an OpenWRT in memory: what was changed there differs, and no secret is shown. */
 import { expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
@@ -62,7 +62,7 @@ const scene = async () => {
       },
       secrets: planted,
     });
-  /** As somebody edits the file. */
+  /** As an editor changes the file. */
   const edit = (change: (sections: readonly UciSection[]) => UciSection[]): void => {
     const sections = change(openwrt.sections('firewall'));
     openwrt.packages.set('firewall', { name: 'firewall', sections });

@@ -1,4 +1,4 @@
-/** A look at OpenWRT beside what it should be. Changes nothing, there or in the agent; runs while no pass does. */
+/** A look at OpenWRT beside what it should be. Changes nothing; runs while no pass does. */
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';

@@ -1,4 +1,4 @@
-/** HTTP for people and Prometheus. The kubelet's probes do not come here: rules can drop its packets. */
+/** HTTP for people and Prometheus. The kubelet's probes are files: rules can drop its packets. */
 import type { IncomingMessage } from 'node:http';
 import type { Registry } from '#shared/metrics/prometheus.ts';
 import { metricsAnswer, PLAIN, serve, type Answer, type RunningHttp } from './serve.ts';

@@ -1,7 +1,9 @@
 /**
- * The files that the kubelet's exec probes look at: one is touched while the event loop runs, another exists while the agent is ready, and
- * the third says meanwhile what is missing. Nothing of an earlier run is left before this one says anything. A folder that cannot be written ends nothing: the agent
- * goes on to say so, until the kubelet ends it, and then says it as its last words, which the kubelet shows in the pod's status.
+ * The files that the kubelet's exec probes look at: one is touched while the event loop runs,
+ * another exists while the agent is ready, and the third says meanwhile what is missing. Nothing of
+ * an earlier run is left before this one says anything. A folder that cannot be written ends
+ * nothing: the agent goes on to say so, until the kubelet ends it, and then says it as its last
+ * words, which the kubelet shows in the pod's status.
  */
 import { open, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,9 +18,15 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { StateFileError } from '../io/state-file.ts';
 
 export type ProbeFiles = {
-  /** Touches the first file until the signal aborts, then takes both away for good. @throws StateFileError when the folder could not be written in the end */
+  /**
+   * Touches the first file until the signal aborts, then takes both away for good. @throws
+   * StateFileError when the folder could not be written in the end
+   */
   run: (signal: AbortSignal) => Promise<void>;
-  /** Ready when nothing is missing. The last call decides, whatever the disk does in between; resolves when the disk has it. */
+  /**
+   * Ready when nothing is missing. The last call decides, whatever the disk does in between;
+   * resolves when the disk has it.
+   */
   setMissing: (missing: ReadonlyMap<string, string>) => Promise<void>;
   /** Why the folder cannot be written; undefined: it can. */
   failing: () => string | undefined;

@@ -1,5 +1,6 @@
 /**
- * A small HTTP server. Plain node:http, since hono's adapter loads Node's built-in fetch: 15 MB of memory per agent (measured, Node 26).
+ * A small HTTP server. Plain node:http, since hono's adapter loads Node's built-in fetch: 15 MB of
+ * memory per agent (measured, Node 26).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';

@@ -15,7 +15,7 @@ export type RuleToExplain = Cnf & {
   name: string;
   /** Rules that the CNF has. */
   count: number;
-  /** Of each kind: whether the viewer has the right to list its rules. */
+  /** Whether the viewer has the right to list rules of the kind. */
   sees: (kind: string) => boolean;
   seesPods: boolean;
   seesNetworks: boolean;

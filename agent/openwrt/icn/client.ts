@@ -1,7 +1,7 @@
 /**
- * Calls of ICN's REST API below `/cgi-bin/luci/sdewan/`, one at a time: the API has one staging area for all. Owns LuCI's
- * cookie, which goes into no log and no error. No call needs the login on the image as measured; images that ask for it
- * answer 403, and get it.
+ * Calls of ICN's REST API below `/cgi-bin/luci/sdewan/`, one at a time: the API has one staging
+ * area for all. Owns LuCI's cookie, which goes into no log and no error. No call needs the login on
+ * the image as measured; images that ask for it answer 403, and get it.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Answer } from '#shared/http/exchange.ts';
@@ -23,12 +23,13 @@ const REST_PATH = '/cgi-bin/luci/sdewan/';
 /** LuCI cuts a longer body off (measured). */
 const MAX_BODY_BYTES = 102_400;
 const MAX_ANSWER_BYTES = 16 * 1_048_576;
-/** Calls took 12 to 81 ms with 1,000 objects there (measured); a CNF under load gets some hundred times that. */
+/** Calls took 12 to 81 ms with 1,000 objects there (measured); a CNF under load is far slower. */
 const CALL_TIMEOUT_MS = 15_000;
 
 /**
- * A server error passes, such as a fork that failed: tried again after these milliseconds. Not more than some seconds in all,
- * since one object that always ends in one holds up the others for so long.
+ * A server error passes, such as a fork that failed: tried again after these milliseconds. Not more
+ * than some seconds in all, since one object that always ends in one holds up the others for so
+ * long.
  */
 export const RETRY_AFTER_MS = [250, 1_000, 2_000] as const;
 
@@ -49,13 +50,14 @@ export type RestAnswer = {
 };
 
 export type RestClient = {
-  /** Every status comes back as it is. @throws OpenwrtUnreachableError, OpenwrtApiMissingError, OpenwrtError */
+  /** Every status is returned. @throws OpenwrtUnreachableError, OpenwrtApiMissingError */
   call: (call: RestCall, signal: AbortSignal) => Promise<RestAnswer>;
-  /** Whether somebody has called, so that `look` has a session. */
+  /** Whether there was a call, so that `look` has a session. */
   hasSession: () => boolean;
   /**
-   * GETs something for people to read, beside the calls: makes no session, and a failure does not count as OpenWRT being lost. Undefined when the
-   * API does not give it. @throws OpenwrtUnreachableError
+   * GETs something for people to read, beside the calls: makes no session, and a failure does not
+   * count as OpenWRT being lost. Undefined when the API does not give it. @throws
+   * OpenwrtUnreachableError
    */
   look: (path: string, signal: AbortSignal) => Promise<unknown>;
   /** Changes when OpenWRT was lost and found again. */
@@ -205,7 +207,7 @@ const createSender = (
   return { sendOnce, send, losses: () => losses, unansweredSince: unanswered.since };
 };
 
-/** Nobody behind a gateway is another matter. */
+/** A gateway without a server behind it is another matter. */
 export const isOfTheMoment = ({ status }: Pick<Answer, 'status'>): boolean =>
   status >= 500 && status < 502;
 

@@ -1,4 +1,4 @@
-/** The collections of ICN's REST API: where they are, and what has to happen for an object to take effect. */
+/** The collections of ICN's REST API: where they are, and what brings an object into force. */
 import type { UciSection } from '#shared/uci/model.ts';
 
 export type Service = 'mwan3' | 'firewall' | 'ipsec';
@@ -7,11 +7,14 @@ export type Collection = {
   /** As a package of the dialect `icn`. */
   package: string;
   path: string;
-  /** Of the list in the answer, and the type of its sections. */
+  /** The key of the list in the answer, and the type of its sections. */
   key: string;
   /** Whose action puts its objects into force. Without one, each call does. */
   service?: Service;
-  /** Objects take effect by the call, in iptables, which nobody can read back: gone when the firewall restarts. */
+  /**
+   * Objects take effect by the call, in iptables, which cannot be read back: gone when the firewall
+   * restarts.
+   */
   inIptables?: true;
   /** Objects take effect by the call, where v1/status shows it: REST itself does not look. */
   shownBy?: 'route' | 'rule';

@@ -1,7 +1,8 @@
 /**
- * The driver for the REST API of ICN's CNF image. The API has no transactions: objects are written one by one, each read back,
- * and the services act once at the end. What happens on the way is known at the next listing, so every pass begins with one.
- * Invariant: an object is only changed or removed under a name that a delta holds, which the ledger does.
+ * The driver for the REST API of ICN's CNF image. The API has no transactions: objects are written
+ * one by one, each read back, and the services act once at the end. What happens on the way is
+ * known at the next listing, so every pass begins with one. Invariant: an object is only changed or
+ * removed under a name that a delta holds, which the ledger does.
  */
 import { ICN } from '#shared/inject/drivers.ts';
 import { ASSUMED, type Capabilities } from '#shared/resources/capabilities.ts';
@@ -21,7 +22,7 @@ import { own } from '#shared/util/own.ts';
 
 export type IcnDriverOptions = {
   target: OpenwrtTarget;
-  /** Rules in iptables cannot be read: they are written anew after this time, in milliseconds; 0: never. */
+  /** Rules in iptables cannot be read: they are written anew after so many ms; 0: never. */
   reassertMs: number;
   clock: Clock;
 };
@@ -91,7 +92,8 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       if (refused) return rejected(refused, deltas, now);
       const lost = firstLost(deltas, observed);
       if (lost) return rejected({ ...lost, left: [] }, deltas, now);
-      // The firewall's reload puts rules of iptables in front of its own, in the order in which they are: so it comes last.
+      // The firewall's reload puts rules of iptables in front of its own, in the order in which
+      // they are: so it comes last.
       for (const service of servicesOf(deltas.map((delta) => delta.package))) {
         await act(at, service, own(ACTIONS, service) ?? 'restart');
       }
@@ -116,7 +118,10 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
   };
 };
 
-/** A reload of the firewall keeps what REST has set in iptables, a restart flushes it (measured); the others know no reload. */
+/**
+ * A reload of the firewall keeps what REST has set in iptables, a restart flushes it (measured);
+ * the others know no reload.
+ */
 const ACTIONS: Readonly<Record<string, string>> = { firewall: 'reload' } satisfies Partial<
   Record<Service, string>
 >;
@@ -140,7 +145,7 @@ const act = async ({ client, signal }: At, service: string, action: string): Pro
   expectStatus(call, await client.call(call, signal), 200);
 };
 
-/** iptables holds rules whose objects are gone: only a restart of the firewall, which flushes it, takes them out. */
+/** iptables holds rules whose objects are gone: only a restart of the firewall flushes them. */
 const flush = async (at: At): Promise<void> => {
   await act(at, 'firewall', 'restart');
   at.state.trustFirewall();
@@ -197,7 +202,7 @@ const entryOf = (packages: Packages, name: string): [string, UciPackage][] => {
   return [[name, found]];
 };
 
-/** What is to be done again: services that have not acted, and rewriting for iptables that has not come to its end. */
+/** What is to be done again: services that have not acted, unfinished rewriting for iptables. */
 const unsettledBy = (deltas: readonly UciDelta[], left: readonly Write[]): ReadonlySet<string> => {
   const names = deltas.map((delta) => delta.package);
   const isRewriting = (write: Write): boolean =>

@@ -1,6 +1,7 @@
 /**
- * Whether the kernel has what REST objects ask for. REST does not look at the exit codes of `ip`, and the kernel forgets the
- * routes of a link that goes down. In doubt an object counts as in force: what is not would be written anew, and then refused.
+ * Whether the kernel has what REST objects ask for. REST does not look at the exit codes of `ip`,
+ * and the kernel forgets the routes of a link that goes down. In doubt an object counts as in
+ * force: what is not would be written anew, and then refused.
  */
 import * as z from 'zod';
 import type { UciSection, UciValue } from '#shared/uci/model.ts';
@@ -8,7 +9,7 @@ import { routesOf, statusOf } from './information.ts';
 import { rangeOf } from './overlap.ts';
 import { own } from '#shared/util/own.ts';
 
-/** `answer`: what the module of v1/status said that shows the collection; undefined when it failed. */
+/** `answer`: of the module of v1/status that shows the collection; undefined when it failed. */
 export const inForceBy = (
   packageName: string,
   answer: unknown,

@@ -1,6 +1,7 @@
 /**
- * Information about the running OpenWRT from ICN's REST, in the form of the CNFStatus. Each module is asked for itself, since all at once
- * bring the whole conntrack table; one that fails is reported as empty. Nothing is decided by any of it.
+ * Information about the running OpenWRT from ICN's REST, in the form of the CNFStatus. Each module
+ * is asked for itself, since all at once bring the whole conntrack table; one that fails is
+ * reported as empty. Nothing is decided by any of it.
  */
 import * as z from 'zod';
 import { bounded, type Information } from '#shared/protocol/information.ts';
@@ -8,7 +9,10 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { wansOf } from '../ubus/information.ts';
 import type { RestClient } from './client.ts';
 
-/** `remotes`: the objects of ipsec/remotes, so that tunnels which are down are reported, too. @throws OpenwrtError when it is not reached */
+/**
+ * `remotes`: the objects of ipsec/remotes, so that tunnels which are down are reported, too.
+ * @throws OpenwrtError when it is not reached
+ */
 export const readIcnInformation = async (
   client: Pick<RestClient, 'look'>,
   remotes: readonly UciSection[],
@@ -40,7 +44,7 @@ const interfacesSchema = z.array(
 
 const MAX_ADDRESSES = 16;
 
-/** Devices, since netifd's names of interfaces are not shown. IPv4 addresses come without prefix length. */
+/** Devices, since netifd's names are not shown. IPv4 addresses come without prefix length. */
 export const interfacesOf = (status: unknown): Information['interfaces'] =>
   (interfacesSchema.safeParse(status).data ?? []).map(
     ({ name, status: word, ip_address, ip6_address }) => ({
@@ -66,10 +70,10 @@ const routesSchema = z.object({
   }),
 });
 
-/** Those of `ip route` that are a network's; the API splits multipath routes into lines that are none. */
+/** Lines of `ip route` for a network; the API splits multipath routes into lines that are none. */
 const NETWORK = /^(default|\d+(\.\d+){3}(\/\d+)?)$/;
 
-/** Of table main only: table 40 was answered empty in 88 of 100 reads (measured). */
+/** Routes of table main only: table 40 was answered empty in 88 of 100 reads (measured). */
 export const routesOf = (status: unknown): Information['routes'] =>
   (routesSchema.safeParse(status).data?.main.item ?? []).flatMap(
     ({ destination, device, gateway, metric }) => {
@@ -95,8 +99,9 @@ const ipsecSchema = z.object({
 });
 
 /**
- * The API counts the IKE connections that are up and lists the networks of those that carry packets, and names none. A tunnel is up
- * when its networks are listed, or as many are up as there are tunnels; down when none is; else it is not known.
+ * The API counts the IKE connections that are up and lists the networks of those that carry
+ * packets, and names none. A tunnel is up when its networks are listed, or as many are up as there
+ * are tunnels; down when none is; else it is not known.
  */
 export const tunnelsOf = (
   remotes: readonly UciSection[],

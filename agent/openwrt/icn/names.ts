@@ -1,6 +1,7 @@
 /**
- * What objects that ICN's controller made are called here. REST finds an object by the rule's name, `-` and `.` included, and cannot
- * rename it: it keeps its name there until it is written anew, and goes by ours everywhere else. Known to this process only.
+ * What objects that ICN's controller made are called here. REST finds an object by the rule's name,
+ * `-` and `.` included, and cannot rename it: it keeps its name there until it is written anew, and
+ * goes by ours everywhere else. Known to this process only.
  */
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { UciRename } from '../driver.ts';

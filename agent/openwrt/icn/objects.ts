@@ -1,11 +1,11 @@
-/** Between the API's objects and sections: what is written and what is read back compare equal when they mean the same. */
+/** Between the API's objects and sections: what is written and read back compares as it means. */
 import * as z from 'zod';
 import { objectText } from '#shared/resources/icn.ts';
 import { VTI_BASED } from '#shared/resources/rules/ipsec-remote-fields.ts';
 import type { UciSection, UciValue } from '#shared/uci/model.ts';
 import type { Collection } from './collections.ts';
 
-/** How many objects bear the name, where it is not one: the API stores a second one without a word. */
+/** How many objects bear the name, if not one: the API stores a second one without a word. */
 const COPIES = '#copies';
 /** Whether the kernel lacks what the object asks of it. */
 const NOT_IN_FORCE = '#not in force';
@@ -18,7 +18,7 @@ export const listSchema = (key: string) =>
     .object({ [key]: z.array(objectSchema) })
     .transform((list): readonly RestObject[] => list[key] ?? []);
 
-/** In the order of the list, by which the sections are ordered; of several with one name the place of the last counts. */
+/** In the order of the list, which orders the sections; of one name the last place counts. */
 export const sectionsOf = (
   collection: Collection,
   objects: readonly RestObject[],

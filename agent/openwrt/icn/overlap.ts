@@ -1,6 +1,6 @@
 /**
- * Whether it matters which of two objects comes first: not when no packet matches both, nor when both do the same to it.
- * In doubt it does.
+ * Whether it matters which of two objects comes first: not when no packet matches both, nor when
+ * both do the same to it. In doubt it does.
  */
 import type { UciSection, UciValue } from '#shared/uci/model.ts';
 import { collectionOf } from './collections.ts';
@@ -11,7 +11,7 @@ export const isOrderFree = (packageName: string, a: UciSection, b: UciSection): 
   doTheSame(a, b) ||
   areDisjoint(packageName, a, b);
 
-/** Rules of different chains never meet. `src` and `dest` are zones or devices, which make the chain. */
+/** Rules of different chains never meet. `src` and `dest` are zones or devices: the chain. */
 const chainOf = ({ options: { target, src, dest } }: UciSection): string => {
   if (target === 'DNAT') return 'DNAT';
   if (target === 'SNAT' || target === 'MASQUERADE') return 'SNAT';

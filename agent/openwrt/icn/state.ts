@@ -1,6 +1,7 @@
 /**
- * What the collections hold, as last listed. Each listing costs OpenWRT a process, so between passes only two collections are
- * looked at: one that shows a restart, since something of ours would be missing from it, and one of the others in turn.
+ * What the collections hold, as last listed. Each listing costs OpenWRT a process, so between
+ * passes only two collections are looked at: one that shows a restart, since something of ours
+ * would be missing from it, and one of the others in turn.
  */
 import { createHash } from 'node:crypto';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
@@ -10,7 +11,10 @@ import type { RestCall, RestClient } from './client.ts';
 import { inForceBy, isShown } from './in-force.ts';
 import { isDoubled, listSchema, notInForce, sectionsOf } from './objects.ts';
 
-/** Undefined: this OpenWRT does not have the collection. `why`: it could not be listed now; what it had when it was last. */
+/**
+ * Undefined: this OpenWRT does not have the collection. `why`: it could not be listed now; what it
+ * had when it was last.
+ */
 type Listed = { content: UciPackage; hash: string; why?: string } | undefined;
 
 export type IcnState = {
@@ -27,7 +31,7 @@ export type IcnState = {
   watch: (packageName: string) => void;
   /** We remove it. */
   forget: (packageName: string, name: string) => void;
-  /** Rules in iptables may be gone or left over: something of the firewall happened that was not ours. */
+  /** Rules in iptables may be gone or left over: the firewall did something that was not ours. */
   isFirewallDoubtful: () => boolean;
   trustFirewall: () => void;
 };
@@ -170,7 +174,10 @@ const largestIn = (listed: ReadonlyMap<string, Listed>): string | undefined => {
   return [...listed].toSorted(([, a], [, b]) => size(b) - size(a))[0]?.[0];
 };
 
-/** When somebody else removed an object, its rule may be gone or still there; after a restart of the container it is still there. */
+/**
+ * When another client removed an object, its rule may be gone or still there; after a restart of
+ * the container it is still there.
+ */
 const hasLost = (before: Listed, now: Listed): boolean => {
   const left = new Set(now?.content.sections.map(({ name }) => name));
   return before?.content.sections.some(({ name }) => !left.has(name)) ?? false;

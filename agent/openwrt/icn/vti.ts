@@ -1,7 +1,8 @@
 /**
- * What the API sets in OpenWRT's package ipsec for all remotes by the `type` of one: `vip_enabled` 0 for one that is VTI-based, else 1,
- * which is how it is without the option (`rtinstall_enabled` is 0 either way, and without it). It never sets it back, so the last
- * VTI-based remote does as it goes. The others bear no type, which would take it from those that are.
+ * What the API sets in OpenWRT's package ipsec for all remotes by the `type` of one: `vip_enabled`
+ * 0 for one that is VTI-based, else 1, which is how it is without the option (`rtinstall_enabled`
+ * is 0 either way, and without it). It never sets it back, so the last VTI-based remote does as it
+ * goes. The others bear no type, which would take it from those that are.
  */
 import { VTI_BASED } from '#shared/resources/rules/ipsec-remote-fields.ts';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -10,7 +11,7 @@ import type { Write } from './collections.ts';
 export const REMOTES = 'ipsec/remotes';
 const NOT_VTI = { type: 'policy-based' };
 
-/** The writes, plus one that resets the option where no listed or written remote stays VTI-based. */
+/** The writes, plus one that resets the option where no remote stays VTI-based. */
 export const withoutVti = (
   writes: readonly Write[],
   listed: readonly UciSection[],

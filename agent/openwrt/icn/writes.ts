@@ -1,7 +1,8 @@
 /**
- * The calls that bring collections to what is wanted, one after the other, and what each of them really did: the API answers
- * 201 for what it did not store. What a refused call leaves, half an object or after a PUT none, the next listing shows, and
- * the pass repairs it like any other difference.
+ * The calls that bring collections to what is wanted, one after the other, and what each of them
+ * really did: the API answers 201 for what it did not store. What a refused call leaves, half an
+ * object or after a PUT none, the next listing shows, and the pass repairs it like any other
+ * difference.
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -20,8 +21,9 @@ import { bodyOf, sectionOf } from './objects.ts';
 import { REMOTES, withoutVti } from './vti.ts';
 
 /**
- * First what nobody refers to goes, then all that is wanted comes, what others refer to first, then what nobody refers to any
- * more goes: REST refuses both references to what is not there and removing what is in use.
+ * First what no other refers to goes, then all that is wanted comes, what others refer to first,
+ * then what no other refers to any more goes: REST refuses both references to what is not there and
+ * removing what is in use.
  */
 export const writesOf = (
   deltas: readonly UciDelta[],
@@ -42,7 +44,8 @@ export const writesOf = (
     const byName = new Map(there(collection.package).map((each) => [each.name, each]));
     return delta.append.map((section): Write => {
       const before = byName.get(section.name);
-      // Never PUT what is not there: by the name it could find, and replace, a section with that id.
+      // Never PUT what is not there: by the name it could find, and replace, a section with that
+      // id.
       return before === undefined
         ? { verb: 'POST', collection, section }
         : { verb: 'PUT', collection, section, before };
@@ -78,7 +81,7 @@ export const carryOut = async (
   return (await tryOut(client, next, signal)).refusal;
 };
 
-/** A call that ended in an error may have done all, half or nothing: a POST makes a second object, a PUT leaves none. */
+/** A call that ended in an error may have done all, half or nothing: a PUT may leave no object. */
 const asItIsNow = async (client: RestClient, write: Write, signal: AbortSignal): Promise<Write> => {
   if (write.verb === 'DELETE') return write;
   const path = `${write.collection.path}/${write.section.name}`;
@@ -134,7 +137,7 @@ const whyNot = (
     : 'OpenWRT did not store the object as it was sent';
 };
 
-/** Of IPsec only the field's name: what is wrong with it may be a key. */
+/** Only the field's name for IPsec: what is wrong with it may be a key. */
 const messageOfAnswer = (collection: Collection, { status, message }: RestAnswer): string => {
   const isSecret = collection.package.startsWith('ipsec/');
   const shown = isSecret ? (/Field\[\w+\]|Conflict/.exec(message)?.[0] ?? '') : message;

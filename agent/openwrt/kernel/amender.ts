@@ -1,8 +1,10 @@
 /**
- * Puts a change of package firewall into force without a reload, where only rules change. fw4 makes the nft rules of an excerpt while the
- * package is written, and those that differ are exchanged in the loaded table by their handles, in one transaction. Then the whole table
- * is read back, and nft's own words for the excerpt. Whatever is in doubt is left to the reload. After the first quiet minute fw4's whole
- * ruleset is compared with the table; if they differ, the table is reloaded, and this agent amends no more.
+ * Puts a change of package firewall into force without a reload, where only rules change. fw4 makes
+ * the nft rules of an excerpt while the package is written, and those that differ are exchanged in
+ * the loaded table by their handles, in one transaction. Then the whole table is read back, and
+ * nft's own words for the excerpt. Whatever is in doubt is left to the reload. After the first
+ * quiet minute fw4's whole ruleset is compared with the table; if they differ, the table is
+ * reloaded, and this agent amends no more.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -27,13 +29,19 @@ type Change = Device & { before: Base; after: Base };
 export type Amender = {
   /** Begins with what can be done before the package is as it is to be. `after`: as it will be. */
   prepare: (change: Device & { before: Base; after: UciPackage }) => void;
-  /** What a reload would have said, once the change is in force; undefined: a reload has to bring it. @throws OpenwrtError */
+  /**
+   * What a reload would have said, once the change is in force; undefined: a reload has to bring
+   * it. @throws OpenwrtError
+   */
   amend: (change: Change) => Promise<ReloadVerdict | undefined>;
-  /** The table as the last change has left it, listed by nft with handles; undefined after a reload. */
+  /** The table as the last change left it, listed by nft with handles; undefined after a reload. */
   left: () => string | undefined;
   /** A reload has put it into force. */
   reloaded: (change: Pick<Change, 'before' | 'after'>, verdict: ReloadVerdict) => void;
-  /** Compares the whole ruleset with the loaded one, when that is due. `version`: of the package now. @throws OpenwrtError */
+  /**
+   * Compares the whole ruleset with the loaded one, when that is due. `version`: of the package
+   * now. @throws OpenwrtError
+   */
   check: (device: Device, version: string | undefined) => Promise<void>;
   /** They differ, and no reload has come since. */
   isDoubtful: () => boolean;
@@ -43,7 +51,7 @@ export type Amender = {
 export type AmenderOptions = {
   clock: Pick<Clock, 'monotonic'>;
   log: Logger;
-  /** Undefined where nobody looks. */
+  /** Undefined where it is not watched. */
   table: () => LoadedTable | undefined;
 };
 
@@ -51,7 +59,7 @@ const QUIET_MS = 60_000;
 /** What is done before the change itself. */
 type Prepared = { excerpt: Excerpt; steps: readonly Step[]; table: LoadedTable };
 type Pending = { before: Base; after: UciPackage; work: Promise<Prepared | undefined> };
-/** firewall4 b6e5157, the one on which the commands were seen to come to the same as a reload (docs/firewall4.md). */
+/** firewall4 b6e5157, whose commands were seen to equal a reload (docs/firewall4.md). */
 const PROVEN: ReadonlySet<string> = new Set(['9e770e36feede41536725bcf812103a8']);
 
 export const createAmender = ({ clock, log, table: loaded }: AmenderOptions): Amender => {
@@ -123,7 +131,7 @@ export const createAmender = ({ clock, log, table: loaded }: AmenderOptions): Am
     check: async ({ session, signal }, version) => {
       if (clock.monotonic() < checkAt) return;
       checkAt = Infinity;
-      // What somebody else has written is not in force yet, so nothing can be said.
+      // What another writer has written is not in force yet, so nothing can be said.
       if (version !== inForce?.version) return;
       const answer = await runVerb(session, 'compare', signal);
       const difference = 'whyNot' in answer ? answer.whyNot : answer.stdout.trim();
@@ -224,7 +232,7 @@ const isTrusted = ({ fw4, included, said }: Seen): boolean => {
 
 const TABLE_HANDLE = /^table inet fw4 \{ # handle (\d+)$/m;
 
-/** The table as it is then; undefined when that is not what a reload would leave. @throws OpenwrtError */
+/** The table as it is then; undefined when it is not what a reload leaves. @throws OpenwrtError */
 const carryOut = async (
   { session, signal }: Device,
   { steps, table }: Prepared,

@@ -48,7 +48,10 @@ const stepped = ({ chains, others }: Listing, made: Listing, steps: readonly Ste
   return { chains: next, others };
 };
 
-/** The table that a change without a reload leaves; undefined where a reload has to bring it, at once or when the table is read back. */
+/**
+ * The table that a change without a reload leaves; undefined where a reload has to bring it, at
+ * once or when the table is read back.
+ */
 const amend = (
   before: UciPackage,
   after: UciPackage,

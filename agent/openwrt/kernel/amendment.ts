@@ -1,13 +1,18 @@
 /**
- * From what fw4 prints for an excerpt before and after a change to the few commands that bring the loaded table there, and whether they
- * did. What the excerpts show besides the changed rules must be alike in both, else the change makes more than rules; and the table must
- * hold it afterwards, as nft has it, else the table is not what fw4 would make of the package. Then only a reload will do. Pure.
+ * From what fw4 prints for an excerpt before and after a change to the few commands that bring the
+ * loaded table there, and whether they did. What the excerpts show besides the changed rules must
+ * be alike in both, else the change makes more than rules; and the table must hold it afterwards,
+ * as nft has it, else the table is not what fw4 would make of the package. Then only a reload will
+ * do. Pure.
  */
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { keyOf, type Excerpt } from './excerpt.ts';
 import { nameIn, type Chain, type Listing, type NftRule } from './listing.ts';
 
-/** `place`: which rule of the chain it is in what fw4 prints for the excerpt, from 1. `handle`: of the rule that it goes behind, or before. */
+/**
+ * `place`: which rule of the chain it is in what fw4 prints for the excerpt, from 1. `handle`: of
+ * the rule that it goes behind, or before.
+ */
 export type Step =
   | { verb: 'add' | 'insert'; chain: string; handle: number; place: number }
   | { verb: 'delete'; chain: string; handle: number };
@@ -62,7 +67,7 @@ export type CarriedOut = {
   now: Listing;
 };
 
-/** Whether the table is as before but for the steps, and as nft has all that fw4 makes of the excerpt. */
+/** Whether the table is as before but for the steps, and as nft has fw4's rules of the excerpt. */
 export const isCarriedOut = ({ steps, loaded, made, now }: CarriedOut): boolean =>
   isSame(textsIn(now), carriedOut(loaded, made, steps)) && holds(now, made);
 
@@ -172,7 +177,7 @@ const stepsIn = (within: Within): readonly Step[] | undefined => {
   return steps;
 };
 
-/** Of consecutive rules. What is behind a rule comes last first. */
+/** Steps for consecutive rules. What is behind a rule comes last first. */
 const runSteps = (within: Within, begin: number, end: number): readonly Step[] | undefined => {
   const { chain, rules } = within;
   const run = rules.slice(begin, end);

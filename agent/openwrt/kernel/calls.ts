@@ -42,7 +42,7 @@ export const KERNEL_RIGHTS: Grants = {
   },
 };
 
-/** A thousand routes are as many programs. rpcd waits 600 s with a login of our own, and uhttpd 60 s for rpcd. */
+/** A thousand routes are as many programs. rpcd waits 600 s with our login; uhttpd 60 s. */
 const TIMEOUT_MS = 65_000;
 
 const execSchema = z.object({ code: z.int(), stdout: z.string().default('') });
@@ -61,7 +61,10 @@ export const runVerb = async (
   return toldBy(verb, answer);
 };
 
-/** The same on files of these texts, which are written first: by the same request, where it is not too long. @throws OpenwrtError */
+/**
+ * The same on files of these texts, which are written first: by the same request, where it is not
+ * too long. @throws OpenwrtError
+ */
 export const runVerbOn = async (
   session: UbusSession,
   texts: Readonly<Record<string, string>>,
@@ -101,7 +104,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   [UBUS_STATUS.permissionDenied]: `the login on OpenWRT may not run ${KERNEL_HELPER_PATH}`,
 };
 
-/** @throws OpenwrtBlockedError when somebody else has started it meanwhile, OpenwrtError */
+/** @throws OpenwrtBlockedError when another client has started it meanwhile, OpenwrtError */
 export const found = (session: UbusSession, md5: string, signal: AbortSignal): Promise<string> =>
   foundIn(KERNEL_FILE, session, md5, signal);
 

@@ -1,7 +1,7 @@
 /**
- * What fw4 has to read to make the nft rules of a few changed sections: all that rules refer to (zones, sets, defaults), the sections
- * themselves, and neighbours that show where in a chain they belong. Its time grows with each rule, so an excerpt of 1,000 takes a
- * fiftieth. Pure.
+ * What fw4 has to read to make the nft rules of a few changed sections: all that rules refer to
+ * (zones, sets, defaults), the sections themselves, and neighbours that show where in a chain they
+ * belong. Its time grows with each rule, so an excerpt of 1,000 takes a fiftieth. Pure.
  */
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
@@ -68,7 +68,7 @@ const changedIn = (before: UciPackage, after: UciPackage): ReadonlySet<string> =
   return new Set([...differing(before, after), ...differing(after, before)]);
 };
 
-/** Of what is in both, by type, as fw4 reads them. */
+/** Whether what is in both has the same order, by type, as fw4 reads it. */
 const isSameOrder = (these: readonly UciSection[], those: readonly UciSection[]): boolean => {
   const orderOf = (sections: readonly UciSection[], others: readonly UciSection[]): string => {
     const keys = new Set(others.map(keyOf));
@@ -109,7 +109,7 @@ const namesShared = (packages: readonly UciPackage[]): ReadonlySet<string> => {
   return shared;
 };
 
-/** Of each changed section: the nearest ones before and behind it in the same direction, and one with the same target. */
+/** For each changed section: the nearest in its direction before and behind, and by target. */
 const neighboursIn = (
   sections: readonly UciSection[],
   changed: ReadonlySet<string>,

@@ -1,6 +1,7 @@
 /**
- * Which nft rules of our sections the kernel has lost. What they should be is not compiled here a second time: it is what the kernel
- * had right after a reload of ours that OpenWRT did not refuse. Rules that have come since, whoever made them, are not looked at. Pure.
+ * Which nft rules of our sections the kernel has lost. What they should be is not compiled here a
+ * second time: it is what the kernel had right after a reload of ours that OpenWRT did not refuse.
+ * Rules that have come since, from any source, are not looked at. Pure.
  */
 import type { UciSection } from '#shared/uci/model.ts';
 import { compareSections, NOTHING_LACKS, type Compared } from './sections.ts';
@@ -30,8 +31,8 @@ export const goneRules = (before: NftRules, now: NftRules): readonly [string, nu
   [...before].filter(([rule, count]) => (now.get(rule) ?? 0) < count);
 
 /**
- * Of a section the first of its rules that is gone; where several sections have the same name, of each of them. A rule that cannot be
- * traced to a section counts for none.
+ * The first rule of a section that is gone; where several sections have the same name, of each of
+ * them. A rule that cannot be traced to a section counts for none.
  */
 export const lackingRules = (
   sections: readonly UciSection[],
@@ -57,7 +58,10 @@ export const lackingRules = (
 const COMMENT = /comment "!fw4: (.*?)(?: \(reflection\))?"$/;
 const NAMED_BY_COMMENT: ReadonlySet<string> = new Set(['rule', 'redirect', 'nat', 'forwarding']);
 
-/** By what fw4 marks the rules that it makes of the section: it writes the name of a rule into a comment, that of a zone into the names of chains. */
+/**
+ * By what fw4 marks the rules that it makes of the section: it writes the name of a rule into a
+ * comment, that of a zone into the names of chains.
+ */
 const markOf = ({ name, type, options }: UciSection): string | undefined => {
   const given = typeof options['name'] === 'string' ? options['name'] : name;
   if (NAMED_BY_COMMENT.has(type)) return `rule ${given}`;

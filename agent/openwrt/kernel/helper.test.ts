@@ -1,4 +1,7 @@
-/** What it finds on a device is tested by the conformance suite; here only that shells can parse it, and what the rights allow. */
+/**
+ * What it finds on a device is tested by the conformance suite; here only that shells can parse it,
+ * and what the rights allow.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -95,7 +98,7 @@ describe('a look at mwan3', () => {
   const RULE = '-A mwan3_rules -p tcp -j mwan3_policy_a';
   const SAID = 'iptables-restore v1.8.9: too many ports specified\nError occurred at line: 3';
 
-  /** `loaded`: what iptables has of the two rules that mwan3 has tried to load; `isBusy`: while it is at work. */
+  /** `loaded`: what iptables has of the two rules that mwan3 tried to load; `isBusy`: at work. */
   const look = (loaded: readonly string[], isBusy = false): { told: string; left: string } => {
     const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-helper-'));
     const at = (name: string): string => path.join(folder, name);

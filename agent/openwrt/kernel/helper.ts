@@ -1,22 +1,27 @@
 /**
- * The program of ours on OpenWRT that looks into its kernel, and amends fw4's table: BusyBox' shell, started over ubus with one of its
- * verbs as the only word, so that the rights name them exactly. It hashes there, since rpcd passes on at most 256 KiB of what a program
- * prints; what is longer is left in a file, which is read in blocks.
+ * The program of ours on OpenWRT that looks into its kernel, and amends fw4's table: BusyBox'
+ * shell, started over ubus with one of its verbs as the only word, so that the rights name them
+ * exactly. It hashes there, since rpcd passes on at most 256 KiB of what a program prints; what is
+ * longer is left in a file, which is read in blocks.
  *
- * Measured: without `-s` nft prints counters, which change with every packet. `ip route show table all` lists both families. `ip rule add`
- * of a rule that is there is refused and changes nothing. What is put back in this way is removed by netifd as if it were its own.
+ * Measured: without `-s` nft prints counters, which change with every packet. `ip route show table
+ * all` lists both families. `ip rule add` of a rule that is there is refused and changes nothing.
+ * What is put back in this way is removed by netifd as if it were its own.
  */
 
 /** Where the last verb left what it found: in a folder that only root can write to. */
 export const KERNEL_FILE = '/tmp/sdewan-kernel/found';
 
-/** What two of the verbs read: excerpts of a package, and steps. The folder is made by any verb that leaves something. */
+/** What two of the verbs read: excerpts of a package, and steps. Verbs make it as needed. */
 export const EXCERPT_FILES = {
   before: '/tmp/sdewan-kernel/before/firewall',
   after: '/tmp/sdewan-kernel/after/firewall',
 } as const;
 export const STEPS_FILE = '/tmp/sdewan-kernel/steps';
-/** The table of policies: what nft is to load, and what it lists then. No other verb uses them, so that each can run beside these. */
+/**
+ * The table of policies: what nft is to load, and what it lists then. No other verb uses them, so
+ * that each can run beside these.
+ */
 export const POLICIES_FILE = '/tmp/sdewan-kernel/policies';
 export const POLICIES_LISTED = '/tmp/sdewan-kernel/policies-listed';
 

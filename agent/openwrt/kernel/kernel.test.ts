@@ -1,4 +1,7 @@
-/** The conformance suite tests what is found on a device, the contract tests what follows from it; here only how often the kernel is read. */
+/**
+ * The conformance suite tests what is found on a device, the contract tests what follows from it;
+ * here only how often the kernel is read.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { expect, it } from 'vitest';
 import { ASSUMED, OF_TODAY } from '#shared/resources/capabilities.ts';

@@ -1,6 +1,7 @@
 /**
- * Whether OpenWRT's kernel has what the packages of its configuration ask for, and the way back. A look every few seconds finds a table
- * of nft that is gone, a route, an ip rule; nft's rules one by one, and mwan3's, are compared once a minute, and after each reload of ours.
+ * Whether OpenWRT's kernel has what the packages of its configuration ask for, and the way back. A
+ * look every few seconds finds a table of nft that is gone, a route, an ip rule; nft's rules one by
+ * one, and mwan3's, are compared once a minute, and after each reload of ours.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { BySection, KernelLook } from '../driver.ts';
@@ -28,8 +29,9 @@ export type Kernel = {
   see: (look: Look) => Promise<void>;
   compare: (look: Look) => KernelLook;
   /**
-   * The same after reloads of ours: what the kernel has now of these packages is what it should have, and routes and rules that a service
-   * has taken away come back. `table`: fw4's, where it has just been listed. @throws OpenwrtError
+   * The same after reloads of ours: what the kernel has now of these packages is what it should
+   * have, and routes and rules that a service has taken away come back. `table`: fw4's, where it
+   * has just been listed. @throws OpenwrtError
    */
   reloaded: (look: Look, packages: readonly string[], table?: string) => Promise<KernelLook>;
   /** Why the agent cannot look into the kernel; undefined where it does. */

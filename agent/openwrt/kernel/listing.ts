@@ -1,6 +1,7 @@
 /**
- * Table `inet fw4`, or one that is compared with it, as `nft -a -s -t` lists it: without counters and elements of sets; and the same as
- * `fw4 print` has it, in other words and without handles. Pure.
+ * Table `inet fw4`, or one that is compared with it, as `nft -a -s -t` lists it: without counters
+ * and elements of sets; and the same as `fw4 print` has it, in other words and without handles.
+ * Pure.
  */
 
 export type NftRule = { text: string; handle: number };
@@ -38,7 +39,7 @@ const chainOf = (lines: readonly string[]): Chain => ({
   }),
 });
 
-/** A line of two tabs is a rule of the chain before it, as the helper counts them. `others` is the text without them. */
+/** A line of two tabs is a rule of the chain before it, as in the helper. `others`: the rest. */
 export const printedIn = (text: string): Listing => {
   const chains = new Map<string, { head: string; rules: NftRule[] }>();
   const others: string[] = [];

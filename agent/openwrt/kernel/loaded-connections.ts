@@ -1,4 +1,7 @@
-/** The connections that charon has loaded, asked for once a minute and when it is another process, and what of package ipsec that lacks. */
+/**
+ * The connections that charon has loaded, asked for once a minute and when it is another process,
+ * and what of package ipsec that lacks.
+ */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { OpenwrtUnreachableError } from '../driver.ts';

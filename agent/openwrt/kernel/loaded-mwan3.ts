@@ -1,4 +1,4 @@
-/** What mwan3 has loaded, read once a minute and after each reload of ours, and what of its package that lacks. */
+/** What mwan3 has loaded, read each minute and after our reloads, and what its package lacks. */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { found } from './calls.ts';
@@ -24,7 +24,7 @@ type Seen = {
   hash: string;
   /** Undefined: the agent has not looked yet, or mwan3 was being reloaded each time it did. */
   text: string | undefined;
-  /** What `text` is compared with until it is read again; undefined: the package as it is read next. */
+  /** What `text` is compared with until it is read again; undefined: the package as read next. */
   sections: readonly UciSection[] | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** Table `inet fw4`, read once a minute and after each reload of ours, and what of package firewall it lacks. */
+/** Table `inet fw4`, read each minute and after our reloads, and what it lacks of the package. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { UciSection } from '#shared/uci/model.ts';

@@ -16,7 +16,10 @@ export type Look = {
   signal: AbortSignal;
 };
 
-/** The hash that the verb has printed, '' where there is nothing to look for, and its other lines; undefined: the agent cannot look any more. */
+/**
+ * The hash that the verb has printed, '' where there is nothing to look for, and its other lines;
+ * undefined: the agent cannot look any more.
+ */
 export type Ask = (
   look: Look,
   verb: 'state' | 'dump' | 'mwan3',

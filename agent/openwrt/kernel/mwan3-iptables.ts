@@ -1,4 +1,7 @@
-/** What verb `mwan3` of the helper prints: mwan3's chains in the words of `iptables -S`, and what iptables-restore refuses. Pure and total. */
+/**
+ * What verb `mwan3` of the helper prints: mwan3's chains in the words of `iptables -S`, and what
+ * iptables-restore refuses. Pure and total.
+ */
 import { keyOf, networkOf, portsOf, protocolOf, type Mwan3Match } from './mwan3-match.ts';
 import {
   MWAN3_FAMILIES,
@@ -27,7 +30,7 @@ export const readIptables = (text: string): Mwan3Loaded | undefined => {
 };
 
 const POLICY = /^-N mwan3_policy_(\S+)$/;
-/** Of what leaves by a device of a member that is offline there is a comment `out <interface> <device>`. */
+/** What leaves by a device of an offline member has a comment `out <interface> <device>`. */
 const MEMBER = /^-A mwan3_policy_(\S+) .*--comment "(\S+) (\d+) \d+"/;
 const LAST_RESORT = /^-A mwan3_policy_(\S+) .*--comment (blackhole|default|unreachable) -j /;
 const STICKY = /^-A mwan3_rule_(\S+) .*-j mwan3_policy_(\S+)$/;
@@ -74,7 +77,7 @@ const refusedBy = (
   return { words, ...(name === undefined ? { key: ruleKey(line, sticky) } : { name }) };
 };
 
-/** What follows an option of `-A mwan3_rules`; what is not in here belongs to no rule that is compared. */
+/** What follows an option of `-A mwan3_rules`; other options belong to no compared rule. */
 const READ = new Map<string, (match: Draft, word: string) => Draft>([
   ['-p', (match, word) => ({ ...match, protocol: protocolOf(word) })],
   ['-s', (match, word) => ({ ...match, source: networkOf(word) })],
@@ -96,7 +99,7 @@ const EMPTY: Draft = {
   destinationPorts: '',
 };
 
-/** Of a line that has something else it is the line. */
+/** The line itself, if it has something else. */
 const ruleKey = (line: string, sticky: ReadonlyMap<string, string>): string => {
   const [, , ...words] = line.trim().split(/\s+/);
   let match = EMPTY;
@@ -120,7 +123,10 @@ const targetOf = (
   return kind === 'policy' ? { policy: name } : { policy: sticky.get(name) ?? '', stickyAs: name };
 };
 
-/** mwan3 marks by numbers of as many bits as its mask has: the last is `default`, the one before `unreachable`, then `blackhole`. */
+/**
+ * mwan3 marks by numbers of as many bits as its mask has: the last is `default`, the one before
+ * `unreachable`, then `blackhole`.
+ */
 const builtInOf = (mark: string): { builtIn: string } | undefined => {
   const [value = NaN, mask = NaN] = mark.split('/').map(Number);
   const lowest = mask & -mask;

@@ -1,4 +1,4 @@
-/** What a rule of mwan3 matches and where it leads, in one form for UCI, mwan3 and iptables. Total. */
+/** What a rule of mwan3 matches and where it leads, in one form for UCI, mwan3, iptables. Total. */
 import { protocolNumber } from '#shared/trace/protocols.ts';
 import * as networks from './networks.ts';
 

@@ -1,4 +1,7 @@
-/** Texts are those of mwan3 2.11 with iptables 1.8.9 (nf_tables) on a device; test/contract/conformance/mwan3.test.ts compares with one. */
+/**
+ * Texts are those of mwan3 2.11 with iptables 1.8.9 (nf_tables) on a device;
+ * test/contract/conformance/mwan3.test.ts compares with one.
+ */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';

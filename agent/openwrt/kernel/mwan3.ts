@@ -1,7 +1,9 @@
 /**
- * Whether the kernel has what package mwan3 asks for: each rule in its place, for each family of addresses that it is for, and each policy
- * with the members that mwan3 calls online, so that an uplink that goes down takes nothing out of force. What there should be is made
- * of the package as mwan3 makes it (mwan3.sh of 2.11). Pure. Which program prints the chains only its reader knows (`mwan3-iptables.ts`).
+ * Whether the kernel has what package mwan3 asks for: each rule in its place, for each family of
+ * addresses that it is for, and each policy with the members that mwan3 calls online, so that an
+ * uplink that goes down takes nothing out of force. What there should be is made of the package as
+ * mwan3 makes it (mwan3.sh of 2.11). Pure. Which program prints the chains only its reader knows
+ * (`mwan3-iptables.ts`).
  */
 import type { UciSection } from '#shared/uci/model.ts';
 import { keyOf, networkOf, portsOf, protocolOf } from './mwan3-match.ts';
@@ -21,7 +23,7 @@ export type LoadedFamily = {
   /** `keyOf` each rule in order; one that the reader does not understand is in words of its own. */
   rules: readonly string[];
   policies: ReadonlyMap<string, LoadedPolicy>;
-  /** mwan3 loads all rules or none: why it is none, and which rule that is about, by its key or its name. */
+  /** mwan3 loads all rules or none: why it is none, and for which rule, by its key or its name. */
   refused?: { words: string; key?: string; name?: string };
 };
 
@@ -32,7 +34,10 @@ export type Mwan3Loaded = {
   families: ReadonlyMap<Mwan3Family, LoadedFamily>;
 };
 
-/** `refused`: section -> why mwan3 does not take it, or none because of it. No repair brings it, and as long as it is there none may come. */
+/**
+ * `refused`: section -> why mwan3 does not take it, or none because of it. No repair brings it, and
+ * as long as it is there none may come.
+ */
 export type Mwan3Compared = Compared & { refused: ReadonlyMap<string, string> };
 
 /** `read` gives undefined where no reader knows this mwan3. */
@@ -123,7 +128,7 @@ const textOf = ({ options }: UciSection, option: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
-/** In mwan3's own words. What it says of one family is no fault where the rule is for the other one. */
+/** In mwan3's own words. What it says of one family is no fault in a rule for the other. */
 const whyLeftOut = (rule: UciSection, families: readonly Mwan3Family[]): string | undefined => {
   if (whyUnknown(rule) !== undefined) return undefined;
   if (families.some((family) => isFor(rule, family))) return undefined;
@@ -144,7 +149,7 @@ const isOfFamily = (rule: UciSection, family: Mwan3Family): boolean => {
 const addressesOf = (rule: UciSection): readonly string[] =>
   ['src_ip', 'dest_ip'].map((option) => textOf(rule, option)).filter((text) => text !== '');
 
-/** As mwan3's expressions have it: an IPv4 address inside of one of IPv6 is taken for both, and so fits none. */
+/** As mwan3's expressions have it: IPv4 inside of IPv6 is taken for both, and so fits none. */
 const fits = (address: string, family: Mwan3Family): boolean =>
   family === 'ipv4' ? !address.includes(':') : !/(?:\d{1,3}\.){3}\d/.test(address);
 
@@ -210,7 +215,7 @@ const lackOfPolicy = (
   return more === undefined ? undefined : `${chain} without ${more}`;
 };
 
-/** Of those that are online, the ones of the least metric. */
+/** Those of the least metric among members that are online. */
 const wantedMembers = ({ policy, named, family, online }: Asked): ReadonlyMap<string, number> => {
   const used = policy.options['use_member'] ?? [];
   const members = (typeof used === 'string' ? used.split(/\s+/) : used).flatMap((name) => {

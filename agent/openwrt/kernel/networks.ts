@@ -1,12 +1,13 @@
 /**
- * Addresses, networks and numbers in one form, whoever has written them: `ip`, UCI or a rule. Options are read as netifd reads them
- * (utils.c: `parse_netmask_string`, `parse_ip_and_netmask`; `strtoul` with base 0, so that `010` is 8). Total: what is none is undefined.
+ * Addresses, networks and numbers in one form, whatever has written them: `ip`, UCI or a rule.
+ * Options are read as netifd reads them (utils.c: `parse_netmask_string`, `parse_ip_and_netmask`;
+ * `strtoul` with base 0, so that `010` is 8). Total: what is none is undefined.
  */
 import { familyOf, numberOf } from '#shared/util/addresses.ts';
 
 const MAX_U32 = 0xff_ff_ff_ff;
 
-/** A whole number from 0 to 2³² - 1 in the three spellings of C: decimal, `0x` and, after a leading 0, octal. */
+/** A whole number from 0 to 2³² - 1 as in C: decimal, `0x` or, after a leading 0, octal. */
 export const cNumber = (text: string): number | undefined => {
   const [, hex, octal, decimal] =
     /^[ \t]*\+?(?:0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))$/.exec(text) ?? [];
@@ -21,7 +22,7 @@ export const cNumber = (text: string): number | undefined => {
   return value === undefined || value > MAX_U32 ? undefined : value;
 };
 
-/** Less the bits of hosts, which netifd and the kernel leave out. Undefined for what netifd takes for no network. */
+/** Less the bits of hosts, as for netifd and the kernel. Undefined: netifd refuses it. */
 export const networkOf = (text: string): string | undefined => {
   const [address = '', mask, ...rest] = text.split('/');
   const family = familyOf(address);
@@ -33,7 +34,7 @@ export const networkOf = (text: string): string | undefined => {
   return `${(numberOf(address) >> host) << host}/${bits} of ${size}`;
 };
 
-/** Of a mask with a gap netifd takes the ones before its first 0. */
+/** netifd takes the ones before the first 0 of a mask with a gap. */
 const bitsOf = (mask: string, family: 4 | 6): number | undefined => {
   if (!mask.includes('.')) return cNumber(mask);
   const dotted = family === 4 ? dottedNumber(mask) : undefined;

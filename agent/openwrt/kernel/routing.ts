@@ -1,6 +1,7 @@
 /**
- * Which routes and policy rules of package network the kernel does not have, by their own fields. netifd accepts a route that the kernel
- * refuses, such as one through a gateway that no interface reaches, and says nothing. Pure.
+ * Which routes and policy rules of package network the kernel does not have, by their own fields.
+ * netifd accepts a route that the kernel refuses, such as one through a gateway that no interface
+ * reaches, and says nothing. Pure.
  */
 import type { UciSection } from '#shared/uci/model.ts';
 import { cNumber, networkOf } from './networks.ts';
@@ -66,7 +67,7 @@ const wantedRoute = (option: Option, device: unknown): Route => ({
   device,
 });
 
-/** A next hop says by which device; netifd's device of an interface need not be the one of its name. */
+/** A next hop says by which device; an interface's device need not have the interface's name. */
 const isThere = (wanted: Route, { target, table, gateway, device }: Route): boolean =>
   wanted.target === target &&
   wanted.table === table &&

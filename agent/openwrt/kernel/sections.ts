@@ -1,8 +1,8 @@
-/** What comes of comparing sections with the kernel, one by one, so that one which cannot be read harms no other. Pure. */
+/** What comes of comparing sections with the kernel: an unreadable one harms no other. Pure. */
 import type { UciSection } from '#shared/uci/model.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 
-/** Section -> what of it the kernel lacks; section -> why it cannot be compared. No section is in both. */
+/** Section -> what the kernel lacks of it; section -> why it cannot be compared. Never both. */
 export type Compared = {
   lacking: ReadonlyMap<string, string>;
   incomparable: ReadonlyMap<string, string>;
@@ -17,8 +17,8 @@ export const allLack = (sections: readonly UciSection[], what: string): Compared
 });
 
 /**
- * `begin` reads what all comparisons need; what it gives says of a section what is lacking, or undefined. Either may throw: then the
- * sections, or that section, cannot be compared.
+ * `begin` reads what all comparisons need; what it gives says of a section what is lacking, or
+ * undefined. Either may throw: then the sections, or that section, cannot be compared.
  */
 export const compareSections = (
   sections: readonly UciSection[],

@@ -1,6 +1,7 @@
 /**
- * For tests: the shape of what fw4 makes of a firewall package, seen on firewall4 b6e5157: which chain a rule goes to, that a section
- * makes a rule for each protocol, that chains and jumps exist only where some rule asks for them.
+ * For tests: the shape of what fw4 makes of a firewall package, seen on firewall4 b6e5157: which
+ * chain a rule goes to, that a section makes a rule for each protocol, that chains and jumps exist
+ * only where some rule asks for them.
  */
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { own } from '#shared/util/own.ts';

@@ -6,7 +6,7 @@ import type { PolicyTable } from '#shared/policy/table.ts';
 const SET = /^\tset (\w+) \{\n([^]*?)^\t\}/gm;
 const COUNTER = /^(\w+) (\d+)$/gm;
 const ELEMENTS = /elements = \{([^}]*)\}/;
-/** Of the second table, which has nothing else. */
+/** The marker in the second table, which has nothing else. */
 const MARKER = /^\tcomment "([0-9a-f]+)"/m;
 
 export const markerIn = (text: string): string => MARKER.exec(text)?.[1] ?? '';

@@ -1,7 +1,9 @@
 /**
- * The table of policies in the kernel of OpenWRT: one file of nft in one transaction, so that all of a change is in force or nothing of it.
- * fw4's reload, restart and stop leave the table alone. What was written is read back, and a marker beside the table tells whether it is
- * still the one that was loaded. Never logs in: that would undo what another part of the agent has not confirmed yet.
+ * The table of policies in the kernel of OpenWRT: one file of nft in one transaction, so that all
+ * of a change is in force or nothing of it. fw4's reload, restart and stop leave the table alone.
+ * What was written is read back, and a marker beside the table tells whether it is still the one
+ * that was loaded. Never logs in: that would undo what another part of the agent has not confirmed
+ * yet.
  */
 import {
   changedSets,
@@ -100,7 +102,7 @@ const fileFor = (
   return { file: members, written: changedSets(after, before) };
 };
 
-/** A marker without the table itself is of a table that somebody has taken away. */
+/** A marker without the table itself is that of a table that another program has taken away. */
 const markerOfWhole = (listed: string): string =>
   listed.includes('\tset isolated_in_4 {') ? markerIn(listed) : '';
 

@@ -1,6 +1,7 @@
 /**
- * Calls for files of ours over ubus. Others' files are never looked at: only our names are read, written and removed, and the rights
- * on OpenWRT name no others. What is written is read back by its md5.
+ * Calls for files of ours over ubus. Others' files are never looked at: only our names are read,
+ * written and removed, and the rights on OpenWRT name no others. What is written is read back by
+ * its md5.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -41,7 +42,8 @@ export const readFiles = async (
     paths.map((path) => on('read', path)),
     signal,
   );
-  // A file that cannot be read whole is not one that we wrote; the next look notices a file that has gone meanwhile.
+  // A file that cannot be read whole is not one that we wrote; the next look notices a file that
+  // has gone meanwhile.
   return paths
     .map((path, at) => fileSection(path, readSchema.safeParse(texts[at]?.data).data?.data ?? ''))
     .toSorted(byName);
@@ -83,7 +85,10 @@ const md5sOf = async (
   return answers.map(({ data }) => md5Schema.safeParse(data).data?.md5 ?? '');
 };
 
-/** The first file that OpenWRT does not take and why; undefined when all are there. @throws OpenwrtError when OpenWRT is not reached */
+/**
+ * The first file that OpenWRT does not take and why; undefined when all are there. @throws
+ * OpenwrtError when OpenWRT is not reached
+ */
 export const writeFiles = async (
   session: UbusSession,
   files: readonly UciSection[],

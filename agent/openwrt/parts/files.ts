@@ -1,8 +1,9 @@
 /**
- * Our files, in the folders that services read. New and changed ones come before the sections that refer to them, since swanctl's
- * script refuses its whole configuration for one that is not there; files of no more use go when the change is permanent, and the
- * service is reloaded once more, since it keeps what it has loaded. A crash leaves files that no section refers to, or that one still
- * does: the next pass sees either.
+ * Our files, in the folders that services read. New and changed ones come before the sections that
+ * refer to them, since swanctl's script refuses its whole configuration for one that is not there;
+ * files of no more use go when the change is permanent, and the service is reloaded once more,
+ * since it keeps what it has loaded. A crash leaves files that no section refers to, or that one
+ * still does: the next pass sees either.
  */
 import { CERTIFICATE_FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
@@ -126,7 +127,7 @@ const stateOf = async (
   return { state: 'read', version: versionOf(content), content };
 };
 
-/** Without its files a package must not be written: swanctl's script refuses all of it for one that is not there. */
+/** Without its files a package must not be written: swanctl's script refuses all of it. */
 const unreadable = (
   { lastRead }: DeviceNow,
   { message }: UbusError,
@@ -152,7 +153,7 @@ const usersOf = (paths: readonly string[]): ReadonlySet<string> =>
     ),
   );
 
-/** The services that use the files are reloaded with them; all of them, where it is not known which files changed. */
+/** The services that use the files are reloaded with them; all, if changed files are not known. */
 const withUsers = ({ deltas, lastRead }: Change, own: UciDelta): readonly UciDelta[] => {
   const others = deltas.filter((delta) => delta !== own);
   const touched = [...own.remove, ...writtenBy(own).map(nameOf)];
@@ -169,7 +170,7 @@ const writtenBy = ({ set, append }: UciDelta): readonly UciSection[] => [
   ...append,
 ];
 
-/** Restores the old contents, and returns the files that have them again. What cannot be read is left to the next pass. */
+/** Restores the old contents; returns the files that have them. The rest is for the next pass. */
 const putBack = async (
   { session, signal }: Change,
   { set, append }: UciDelta,

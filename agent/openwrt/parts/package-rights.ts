@@ -1,4 +1,7 @@
-/** What a login needs to read, write and reload UCI packages in the fast way: exactly these, and nothing of other packages. */
+/**
+ * What a login needs to read, write and reload UCI packages in the fast way: exactly these, and
+ * nothing of other packages.
+ */
 import { reloadCommandsOf } from '../services/services.ts';
 import { executable, mergeGrants, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands } from '../ubus/read/blocks.ts';

@@ -54,7 +54,7 @@ const unchangedIn = async (
   return new Set(read.filter((name) => versions.get(name) === stateVersion(lastRead.get(name))));
 };
 
-/** A package that cannot be written, or that would be dangerous to reload as it is found, is left alone. */
+/** A package that cannot be written, or is dangerous to reload as it is, is left alone. */
 const withoutTraps = (
   states: ReadonlyMap<string, PackageState>,
   writable: ReadonlySet<string>,

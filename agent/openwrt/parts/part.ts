@@ -1,7 +1,8 @@
 /**
- * A part of what an OpenWRT holds, over ubus: its UCI packages, our files, and what follows. What all parts hold is told apart by name
- * (of a package, or of a part beside the packages) and goes the same way: read, compared with what the rules desire
- * (`shared/resources/parts.ts`), changed by a delta, read back. A part is added by an entry in `parts.ts`.
+ * A part of what an OpenWRT holds, over ubus: its UCI packages, our files, and what follows. What
+ * all parts hold is told apart by name (of a package, or of a part beside the packages) and goes
+ * the same way: read, compared with what the rules desire (`shared/resources/parts.ts`), changed by
+ * a delta, read back. A part is added by an entry in `parts.ts`.
  */
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -31,7 +32,7 @@ export type DeviceNow = {
 export type Change = Pick<DeviceNow, 'session' | 'path' | 'lastRead'> & {
   timing: Timing;
   amender?: Transaction['amender'];
-  /** Absent: nobody can say how much there is. */
+  /** Absent: how much there is is not known. */
   space?: Space | undefined;
   deltas: readonly UciDelta[];
   signal: AbortSignal;
@@ -44,13 +45,17 @@ export type Part = {
   holds: (name: string) => boolean;
   /** By name. @throws OpenwrtError */
   read: (device: DeviceNow, signal: AbortSignal) => Promise<ReadonlyMap<string, PackageState>>;
-  /** By name, the versions that `read` would give, without reading all of it; none for what is not there. @throws OpenwrtError */
+  /**
+   * By name, the versions that `read` would give, without reading all of it; none for what is not
+   * there. @throws OpenwrtError
+   */
   fingerprint: (device: DeviceNow, signal: AbortSignal) => Promise<ReadonlyMap<string, string>>;
   /** What has to change under one name. */
   delta: (input: DeltaInput) => UciDelta;
   /**
-   * Applies the deltas of its names, around `others`, which does so for the parts before it; all is as before when the change is
-   * rejected. A delta that changes nothing has what uses the part take it anew. @throws OpenwrtError
+   * Applies the deltas of its names, around `others`, which does so for the parts before it; all is
+   * as before when the change is rejected. A delta that changes nothing has what uses the part take
+   * it anew. @throws OpenwrtError
    */
   apply: (change: Change, others: Carry) => Promise<TransactionResult>;
   /** What the login needs for all that. */

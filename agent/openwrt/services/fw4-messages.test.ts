@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { effectOf, type Effect } from './fw4-messages.ts';
 
-/** Each message about a section that firewall4's fw4.uc (b6e5157) can print, in its order; as it stands there, with an example in it. */
+/**
+ * Each message about a section that firewall4's fw4.uc (b6e5157) can print, in its order; as it
+ * stands there, with an example in it.
+ */
 const MESSAGES: readonly [message: string, effect: Effect][] = [
   // parse_options, parse_opt, parse_list
   ["option 'src' must not be negated", 'failure'],

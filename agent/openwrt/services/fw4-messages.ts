@@ -1,7 +1,8 @@
 /**
- * What each message of fw4 about a section means for it. All of fw4.uc are here, by what fw4 does after it has said so (firewall4
- * b6e5157, 2026): most leave the section out; some report a value that fw4 has worked out by itself. One that is in none of the lists is
- * of another fw4, and taken for a failure.
+ * What each message of fw4 about a section means for it. All of fw4.uc are here, by what fw4 does
+ * after it has said so (firewall4 b6e5157, 2026): most leave the section out; some report a value
+ * that fw4 has worked out by itself. One that is in none of the lists is of another fw4, and taken
+ * for a failure.
  */
 
 export type Effect =
@@ -12,7 +13,10 @@ export type Effect =
   /** It is in force without an option, and so for more packets than it says. */
   | 'wider';
 
-/** A section that says `enabled 0` is left out because it asks for it; a redirect works whether or not its reflection does. */
+/**
+ * A section that says `enabled 0` is left out because it asks for it; a redirect works whether or
+ * not its reflection does.
+ */
 const HARMLESS: readonly RegExp[] = [
   /^is disabled, ignoring section$/,
   /^option '.+' is deprecated by fw4$/,

@@ -1,6 +1,6 @@
 /**
- * What `fw4 reload` says on its stderr. Its exit code tells nothing: it is 0 when nft refuses the whole set, and then the
- * old rules stay loaded (measured).
+ * What `fw4 reload` says on its stderr. Its exit code tells nothing: it is 0 when nft refuses the
+ * whole set, and then the old rules stay loaded (measured).
  */
 import type { UciSection } from '#shared/uci/model.ts';
 import { BLIND, effectOf } from './fw4-messages.ts';
@@ -22,7 +22,7 @@ const ZONE_COMMENT = /^(?:Handle|accept|reject|drop) (\S+) /;
 /** A refusal repeats itself for each rule that it concerns; the first lines say all. */
 const MAX_MESSAGE_LENGTH = 400;
 
-/** Of a service that says nothing of its sections. */
+/** The verdict of a service that says nothing of its sections. */
 export const SILENT: ReloadVerdict = {
   warnings: new Map(),
   wider: new Set(),
@@ -61,7 +61,7 @@ const refusalMessage = (stderr: string): string => {
   return shortened(line.slice(line.search(REFUSAL)));
 };
 
-/** nft shows the rule it chokes on, and fw4 writes the `name` option of a rule or zone into each rule's comment. */
+/** nft shows the rule that it refuses, and fw4 writes the `name` option into its comment. */
 const culprits = (stderr: string, sections: readonly UciSection[]): string[] => {
   const named = new Set<string>();
   for (const [, comment = ''] of stderr.matchAll(RULE_COMMENT)) {

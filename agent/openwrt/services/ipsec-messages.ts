@@ -1,6 +1,7 @@
 /**
- * What the reload of IPsec says on its stderr. charon loads each connection by itself: one that it refuses is not loaded, all others
- * are, and the script ends with a code that tells nothing of which (measured; swanctl's only, since the classic one says nothing).
+ * What the reload of IPsec says on its stderr. charon loads each connection by itself: one that it
+ * refuses is not loaded, all others are, and the script ends with a code that tells nothing of
+ * which (measured; swanctl's only, since the classic one says nothing).
  */
 
 const REFUSED = /^loading connection '(.+)' failed: (.+)$/gm;

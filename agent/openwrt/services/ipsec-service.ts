@@ -22,8 +22,9 @@ export const ipsecServiceOf = async (
 });
 
 /**
- * Until 25.12 swanctl's script goes through the sections of type `ipsec`; later ones look for `globals`. A section of that name and
- * that type is right for all, so it is asked for where nothing is known.
+ * Until 25.12 swanctl's script goes through the sections of type `ipsec`; later ones look for
+ * `globals`. A section of that name and that type is right for all, so it is asked for where
+ * nothing is known.
  */
 const settingsOf = ({ dialect, text }: Script): IpsecService['settings'] =>
   dialect === 'classic' || text?.includes('config_foreach config_ipsec ipsec') === true

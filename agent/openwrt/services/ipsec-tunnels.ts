@@ -96,7 +96,7 @@ const tunnelsIn = (sections: readonly UciSection[]): readonly string[] =>
       ...connectionsOf('swanctl', remote).map((connection) => `${remote.name}/${connection}`),
     ]);
 
-/** Which remotes charon has not loaded as a whole. `told`: by the same; undefined: charon does not say. */
+/** Which remotes charon has not loaded. `told`: by the same; undefined: charon does not say. */
 export const lackingTunnels = (ipsec: readonly UciSection[], told: string | undefined): Compared =>
   compareSections(ipsec, () => {
     const loaded = new Set(
@@ -112,7 +112,7 @@ export const lackingTunnels = (ipsec: readonly UciSection[], told: string | unde
     };
   });
 
-/** What is to end: all of these names that there was before the change. `before`: all names then. */
+/** What is to end: all of these names from before the change. `before`: all names then. */
 export type Ending = {
   names: ReadonlySet<string>;
   ids: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-/** Reloads the service behind a package, and reads what it says. Most init scripts bear their package's name. */
+/** Reloads the service behind a package, and reads what it says. Init scripts bear its name. */
 import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtError, OpenwrtReloadTimeoutError } from '../driver.ts';
@@ -8,10 +8,13 @@ import { ACCESS_DENIED, REQUEST_TIMED_OUT, UBUS_STATUS, UbusError } from '../ubu
 import { checked, type UbusSession } from '../ubus/client/session.ts';
 import { own } from '#shared/util/own.ts';
 
-/** fw4 takes 6.2 s for 10,000 named rules (measured); what is known of a device beyond that comes with the call. */
+/** fw4 takes 6.2 s for 10,000 named rules (measured); what else is known comes with the call. */
 const RELOAD_TIMEOUT_MS = 120_000;
 
-/** In the order of preference: images differ in where fw4 is, those before 22.03 have firewall3, and IPsec has two services. */
+/**
+ * In the order of preference: images differ in where fw4 is, those before 22.03 have firewall3, and
+ * IPsec has two services.
+ */
 const RELOADS: Readonly<Record<string, readonly string[]>> = {
   firewall: ['/sbin/fw4', '/usr/sbin/fw4', '/etc/init.d/firewall'],
   // The same order as in capabilities.ts.
@@ -40,8 +43,9 @@ const execSchema = z.object({ code: z.int(), stderr: z.string().default('') });
 type Ended = z.infer<typeof execSchema>;
 
 /**
- * Why a firewall package must not be reloaded, or undefined. fw4 answers 0 for a package without `defaults` or zones,
- * and then drops everything (measured). `expectZones`: whether the change was meant to leave zones there.
+ * Why a firewall package must not be reloaded, or undefined. fw4 answers 0 for a package without
+ * `defaults` or zones, and then drops everything (measured). `expectZones`: whether the change was
+ * meant to leave zones there.
  */
 export const whyNotReload = (content: UciPackage, expectZones: boolean): string | undefined => {
   if (content.name !== 'firewall') return undefined;
@@ -92,7 +96,10 @@ const assertLoaded = (
   throw new OpenwrtError('reload firewall', `${command} ended with code ${code}: ${why}`);
 };
 
-/** Undefined when it cannot be run. @throws UbusError when the session has ended, OpenwrtReloadTimeoutError when it takes too long */
+/**
+ * Undefined when it cannot be run. @throws UbusError when the session has ended,
+ * OpenwrtReloadTimeoutError when it takes too long
+ */
 const run = async (
   session: UbusSession,
   [command, action]: readonly [string, 'reload' | 'start'],

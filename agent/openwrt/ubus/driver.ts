@@ -1,7 +1,8 @@
 /**
- * The driver for a stock OpenWRT with uhttpd-mod-ubus and rpcd. What its login may do decides how it reads and writes
- * (docs/drivers.md): best is a login of the agent's own, since an apply that was left pending is found by the next login of
- * the same user. Invariant: nothing of an earlier, unfinished transaction is pending or staged when a package is read or written.
+ * The driver for a stock OpenWRT with uhttpd-mod-ubus and rpcd. What its login may do decides how
+ * it reads and writes (docs/drivers.md): best is a login of the agent's own, since an apply that
+ * was left pending is found by the next login of the same user. Invariant: nothing of an earlier,
+ * unfinished transaction is pending or staged when a package is read or written.
  */
 import { UBUS } from '#shared/inject/drivers.ts';
 import { ASSUMED, type Capabilities } from '#shared/resources/capabilities.ts';
@@ -52,7 +53,8 @@ const NO_SECTIONS: readonly UciSection[] = [];
 const NEEDS_TO_RENAME =
   'the login on OpenWRT needs uci rename, apply and confirm and file list of /etc/config, or the rights of a login of its own';
 
-// oxlint-disable-next-line max-lines-per-function -- its methods share the session and what was read last
+// Its methods share the session and what was read last.
+// oxlint-disable-next-line max-lines-per-function
 export const createUbusDriver = (options: UbusDriverOptions): Driver => {
   const { target, packages, unconfirmed, clock, log } = options;
   const fastPath = createFastPath({ unconfirmed, log });

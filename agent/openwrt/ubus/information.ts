@@ -1,4 +1,7 @@
-/** Asks rpcd how interfaces, mwan3 and IPsec are. What a login may not ask, or an image does not have, is reported as empty. */
+/**
+ * Asks rpcd how interfaces, mwan3 and IPsec are. What a login may not ask, or an image does not
+ * have, is reported as empty.
+ */
 import * as z from 'zod';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
@@ -16,7 +19,10 @@ const callsFor = ({ ipsec, mwan3 }: Capabilities): UbusCall[] => [
   ...(mwan3 ? [{ object: 'mwan3', method: 'status' }] : []),
 ];
 
-/** `sections`: what package ipsec holds, so that tunnels which are down are reported, too. @throws OpenwrtError when rpcd is not reached */
+/**
+ * `sections`: what package ipsec holds, so that tunnels which are down are reported, too. @throws
+ * OpenwrtError when rpcd is not reached
+ */
 export const readInformation = async (
   session: UbusSession,
   { capabilities, sections }: { capabilities: Capabilities; sections: readonly UciSection[] },

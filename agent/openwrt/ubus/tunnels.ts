@@ -1,4 +1,7 @@
-/** How IPsec tunnels are, in the words of the service that the OpenWRT has. A tunnel is reported as `<remote>-<connection>` with either. */
+/**
+ * How IPsec tunnels are, in the words of the service that the OpenWRT has. A tunnel is reported as
+ * `<remote>-<connection>` with either.
+ */
 import * as z from 'zod';
 import type { IpsecDialect } from '#shared/resources/capabilities.ts';
 import type { Information } from '#shared/protocol/information.ts';
@@ -23,12 +26,12 @@ type Seen = { name: string; state: string };
 
 const execSchema = z.object({ stdout: z.string().default('') });
 
-/** States in which packets pass; a CHILD_SA that is renewed carries them until its successor does. */
+/** States in which packets pass; a CHILD_SA carries them until its successor does. */
 const UP = new Set(['ESTABLISHED', 'INSTALLED', 'REKEYING']);
 
 /**
- * `answer`: what TUNNEL_STATUS printed. Tunnels that are configured and that it does not mention are
- * `DOWN`; without an answer that says nothing of those that this side brings up.
+ * `answer`: what TUNNEL_STATUS printed. Tunnels that are configured and that it does not mention
+ * are `DOWN`; without an answer that says nothing of those that this side brings up.
  */
 export const tunnelsOf = (
   dialect: IpsecDialect,
@@ -52,7 +55,10 @@ export const tunnelsOf = (
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 };
 
-/** `  site1-conn1[1]: ESTABLISHED 5 minutes ago, …`: the IKE connection, of which there can be several while it is renewed. */
+/**
+ * ` site1-conn1[1]: ESTABLISHED 5 minutes ago, …`: the IKE connection, of which there can be
+ * several while it is renewed.
+ */
 const IPSEC_LINE = /^\s*(\S+)\[\d+\]:\s+([A-Z_]+)/;
 
 /** ICN's init script and OpenWRT's make an IKE connection of each tunnel, and name it alike. */
@@ -63,8 +69,8 @@ const seenByIpsec = (stdout: string): Seen[] =>
   });
 
 /**
- * One security association of charon's, whose `id` no other has ever had; what catches packets for a
- * connection; or a connection that is loaded. `name`: `remote`, or `remote/connection`.
+ * One security association of charon's, whose `id` no other has ever had; what catches packets for
+ * a connection; or a connection that is loaded. `name`: `remote`, or `remote/connection`.
  */
 export type Association = {
   kind: 'ike' | 'child' | 'trap' | 'loaded';
@@ -73,11 +79,14 @@ export type Association = {
   state: string;
 };
 
-/** `site1: #1, ESTABLISHED, IKEv2, …`, and indented below it `  conn1: #2, reqid 1, INSTALLED, TUNNEL, …`; what is loaded likewise. */
+/**
+ * `site1: #1, ESTABLISHED, IKEv2, …`, and indented below it ` conn1: #2, reqid 1, INSTALLED,
+ * TUNNEL, …`; what is loaded likewise.
+ */
 const LINE = /^( *)([^\s:]+): (?:#(\d+), (?:reqid \d+, )?([A-Z_]+)|IKEv|T)/;
 const TRAP = /^([^\s/,]+\/[^\s/,]+), T/;
 
-/** Of what `swanctl --list-sas`, `--list-pols` and `--list-conns` print. */
+/** What `swanctl --list-sas`, `--list-pols` and `--list-conns` print. */
 export const associationsIn = (stdout: string): readonly Association[] => {
   let remote = '';
   return stdout.split('\n').flatMap((line): Association[] => {
@@ -92,7 +101,10 @@ export const associationsIn = (stdout: string): readonly Association[] => {
   });
 };
 
-/** The swanctl script makes an IKE connection of each remote and a child of each tunnel; children come after their remote is up. */
+/**
+ * The swanctl script makes an IKE connection of each remote and a child of each tunnel; children
+ * come after their remote is up.
+ */
 const seenBySwanctl = (stdout: string, configured: readonly Configured[]): Seen[] =>
   associationsIn(stdout).flatMap(({ kind, name, state }) => {
     if (kind === 'child') return [{ name: name.replace('/', '-'), state }];

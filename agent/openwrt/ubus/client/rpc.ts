@@ -1,6 +1,7 @@
 /**
- * JSON-RPC at `/ubus` (uhttpd-mod-ubus): one POST, one or several ubus calls. Does nothing with sessions but pass
- * the id on, and never puts an argument or an id into an error: they hold passwords and session ids.
+ * JSON-RPC at `/ubus` (uhttpd-mod-ubus): one POST, one or several ubus calls. Does nothing with
+ * sessions but pass the id on, and never puts an argument or an id into an error: they hold
+ * passwords and session ids.
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -56,7 +57,7 @@ export type RpcOptions = {
   signal: AbortSignal;
   /** For what OpenWRT may work on for some time; absent: it answers at once, or does not answer. */
   timeoutMs?: number;
-  /** Strings of the answer hold one character per byte: for output that may be cut within a UTF-8 character. */
+  /** Strings of the answer hold one character per byte: output may be cut within a character. */
   bytes?: boolean;
 };
 
@@ -70,7 +71,7 @@ export type Rpc = {
 };
 
 export type RpcTarget = {
-  /** Of the web server, e.g. `http://127.0.0.1:80`; `/ubus` is added. */
+  /** The URL of the web server, e.g. `http://127.0.0.1:80`; `/ubus` is added. */
   url: string;
   /** PEM; only with https. Absent: the roots that Node ships. */
   ca?: string | undefined;

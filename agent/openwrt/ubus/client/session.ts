@@ -1,6 +1,7 @@
 /**
- * The login on rpcd. Owns the session id: it goes into requests and staging paths, never into a log or an error.
- * Credentials are read from their files at each login, so a rotated password needs no restart.
+ * The login on rpcd. Owns the session id: it goes into requests and staging paths, never into a log
+ * or an error. Credentials are read from their files at each login, so a rotated password needs no
+ * restart.
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -34,8 +35,8 @@ export type UbusSessions = {
   /** How many logins there were; a change means that the earlier session has ended. */
   count: () => number;
   /**
-   * Runs `work` in the current session, or in a new one. When the session turns out to have ended, `work` runs once
-   * more from its start in a new one, so it must be safe to repeat.
+   * Runs `work` in the current session, or in a new one. When the session turns out to have ended,
+   * `work` runs once more from its start in a new one, so it must be safe to repeat.
    */
   within: <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => Promise<T>;
   /** The current session is used no more; it ends by itself. */
@@ -49,7 +50,7 @@ export type UbusSessions = {
 
 export type UbusSessionsDeps = {
   target: OpenwrtTarget;
-  /** Called in each new session before anything else, to deal with what an earlier one left behind. */
+  /** Called in each new session first of all, to deal with what an earlier one left behind. */
   onLogin: (session: UbusSession, signal: AbortSignal) => Promise<void>;
   clock: Pick<Clock, 'monotonic' | 'after'>;
 };
@@ -137,7 +138,7 @@ const createSession = (connect: () => Promise<Rpc>, id: string): UbusSession => 
   },
 });
 
-/** Ubus's own code, whichever it is. @throws UbusError for any other: the session has ended, for one */
+/** Ubus's own code. @throws UbusError for another error, e.g. when the session has ended */
 export const codeOf = (call: UbusCall, answer: { code: number } | undefined): number => {
   const code = answer?.code ?? UBUS_STATUS.noData;
   if (code < 0) throw new UbusError(call, code);

@@ -1,6 +1,7 @@
 /**
- * The rights of the agent's own login, as an ACL file of rpcd: exactly what the ubus driver calls, and nothing of other
- * packages. Measured on a real rpcd: with these, `uci commit`, `uci get rpcd`, /etc/shadow, `sh` and `fw4 stop` are refused.
+ * The rights of the agent's own login, as an ACL file of rpcd: exactly what the ubus driver calls,
+ * and nothing of other packages. Measured on a real rpcd: with these, `uci commit`, `uci get rpcd`,
+ * /etc/shadow, `sh` and `fw4 stop` are refused.
  */
 import { CAPABILITY_FILES } from '../../capabilities.ts';
 import { KERNEL_RIGHTS } from '../../kernel/calls.ts';

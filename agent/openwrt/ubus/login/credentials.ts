@@ -1,10 +1,10 @@
-/** Where OpenWRT is, and the login there. Files are read at each login, so a rotated password needs no restart. */
+/** Where OpenWRT is, and the login there. Files are read at each login: passwords can rotate. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { OpenwrtUnreachableError } from '../../driver.ts';
 
 export type OpenwrtTarget = {
-  /** Of the web server, e.g. `http://127.0.0.1:80`. */
+  /** The URL of the web server, e.g. `http://127.0.0.1:80`. */
   url: string;
   usernameFile: string;
   passwordFile: string;

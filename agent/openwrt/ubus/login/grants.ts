@@ -1,6 +1,6 @@
-/** Pieces of an rpcd ACL: each part of the agent says what it calls, and `acl.ts` puts them together. */
+/** Pieces of an rpcd ACL: each part of the agent says what it calls; `acl.ts` joins them. */
 
-/** Name -> what may be done with it: methods of a ubus object, or `read`, `write`, `list`, `exec` of a path. */
+/** Name -> what is allowed: methods of a ubus object; `read`, `write`, `list`, `exec` of paths. */
 type Granted = Readonly<Record<string, readonly string[]>>;
 type Side = { ubus?: Granted; file?: Granted; uci?: readonly string[] };
 

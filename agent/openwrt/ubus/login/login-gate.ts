@@ -1,7 +1,8 @@
 /**
- * Keeps a login that OpenWRT has refused from being tried at each look: a try costs OpenWRT a hash and a line in its log, and the
- * answer stays the same until somebody changes something. Until then the agent only checks whether OpenWRT answers, so that one that was away,
- * and may know the login now, gets a try at once; so do other credentials.
+ * Keeps a login that OpenWRT has refused from being tried at each look: a try costs OpenWRT a hash
+ * and a line in its log, and the answer stays the same until something changes. Until then the
+ * agent only checks whether OpenWRT answers, so that one that was away, and may know the login now,
+ * gets a try at once; so do other credentials.
  */
 import { createBackoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -10,7 +11,7 @@ import { OpenwrtLoginRefusedError } from '../../driver.ts';
 export type Credentials = { username: string; password: string };
 
 export type LoginGate = {
-  /** What `logIn` gives. @throws what either throws; the last refusal while it is too early for another try */
+  /** What `logIn` gives. @throws what either throws; the last refusal while a try is too early */
   pass: <T>(
     credentials: Credentials,
     calls: {

@@ -1,7 +1,9 @@
 /**
- * Makes a login of the agent's own on the OpenWRT of its pod: the rights and the login sections that rpcd reads, and the program that
- * looks into the kernel, in a volume in memory that the kubelet mounts into OpenWRT's container file by file. Written once in a pod's life, before that container
- * starts; an agent that restarts finds them and keeps them, since a mounted file cannot be replaced.
+ * Makes a login of the agent's own on the OpenWRT of its pod: the rights and the login sections
+ * that rpcd reads, and the program that looks into the kernel, in a volume in memory that the
+ * kubelet mounts into OpenWRT's container file by file. Written once in a pod's life, before that
+ * container starts; an agent that restarts finds them and keeps them, since a mounted file cannot
+ * be replaced.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -21,17 +23,20 @@ export type OwnLoginOptions = {
 };
 
 const USERNAME = 'sdewan';
-/** 256 bits: rounds of hashing cannot add anything, so the fewest that crypt(3) allows spare rpcd the work at each login. */
+/** 256 bits: rounds of hashing add nothing, so the fewest of crypt(3) spare rpcd the work. */
 const PASSWORD_BYTES = 32;
 const CRYPT = '$5$rounds=1000$';
-/** Of a program that rpcd starts, at most what rpcd takes; OpenWRT's 30 are less than the reload of some thousand rules on a slow CNF. */
+/**
+ * Seconds for a program that rpcd starts, the most that rpcd takes; OpenWRT's 30 are less than the
+ * reload of some thousand rules on a slow CNF.
+ */
 const EXEC_SECONDS = '600';
 
 const FOR_OPENWRT = 0o644;
 const FOR_THE_AGENT = 0o600;
 const PROGRAM = 0o755;
 
-/** True when it made a login, false when there was one. @throws when the files cannot be read or written */
+/** True when it made a login, false when one was there. @throws when files are not accessible */
 export const ensureOwnLogin = async ({
   directory,
   packages,

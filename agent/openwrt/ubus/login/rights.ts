@@ -1,4 +1,4 @@
-/** What the login on OpenWRT may do, asked once per session: rpcd reads the rights at each login. */
+/** What the login on OpenWRT may do, asked once per session: rpcd reads rights at each login. */
 import * as z from 'zod';
 import { reloadersOf } from '../../services/services.ts';
 import type { UbusSession } from '../client/session.ts';
@@ -11,8 +11,8 @@ export type Right = { scope: 'ubus' | 'uci' | 'file'; object: string; function: 
 
 export type LoginRights = {
   /**
-   * The packages that the login may write. Needed because rpcd answers alike when a right is missing and when somebody's apply
-   * is pending (measured).
+   * The packages that the login may write. Needed because rpcd answers alike when a right is
+   * missing and when another session's apply is pending (measured).
    */
   writable: ReadonlySet<string>;
   /** What the fast path needs for these and the login lacks. */
@@ -21,7 +21,10 @@ export type LoginRights = {
   reloadable: ReadonlySet<string>;
   /** Sees sizes and times of the files in /etc/config. */
   mayListFiles: boolean;
-  /** Names sections, and sees that nobody else writes meanwhile: what the staged path needs to take over what ICN's controller made. */
+  /**
+   * Names sections, and sees that no other client writes meanwhile: what the staged path needs to
+   * take over what ICN's controller made.
+   */
   mayRename: boolean;
 };
 

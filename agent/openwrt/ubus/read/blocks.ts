@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { UbusCall } from '../client/rpc.ts';
 import { checked, codeOf, type UbusSession } from '../client/session.ts';
 
-/** `file.read` and the output of `file.exec` fail from 256 KiB (measured); the rights name this block size. */
+/** `file.read` and output of `file.exec` fail from 256 KiB (measured); rights name this size. */
 const BLOCK_BYTES = 131_072;
 /** Two digits are what the rights allow for `skip=`: 12.5 MiB, some 70,000 rules. */
 const MAX_BLOCKS = 100;
@@ -18,7 +18,10 @@ const paramsOf = (path: string, skip: number | string): string[] => [
   `skip=${skip}`,
 ];
 
-/** The commands that read a file, as patterns of rpcd's rights. Never `skip=*`: its `*` matches blanks, too, so further arguments would pass. */
+/**
+ * The commands that read a file, as patterns of rpcd's rights. Never `skip=*`: its `*` matches
+ * blanks, too, so further arguments would pass.
+ */
 export const blockCommands = (path: string): string[] =>
   DD_PATHS.flatMap((dd) =>
     ['[0-9]', '[0-9][0-9]'].map((skip) => [dd, ...paramsOf(path, skip)].join(' ')),
@@ -61,5 +64,5 @@ const readBlock = async (
   return { why: `the login on OpenWRT may not run dd on ${path}` };
 };
 
-/** Blocks are cut anywhere, also within a character: one JavaScript character stands for one byte here. */
+/** Blocks are cut anywhere, also within a character: one JavaScript character is one byte here. */
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');

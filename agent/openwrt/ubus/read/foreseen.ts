@@ -1,6 +1,6 @@
 /**
- * What a package will be once OpenWRT has written it. Where its version then is that of this text, it is just so, and need not be
- * transferred and parsed. Pure.
+ * What a package will be once OpenWRT has written it. Where its version then is that of this text,
+ * it is just so, and need not be transferred and parsed. Pure.
  */
 import { UciFormatError } from '#shared/uci/format.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';

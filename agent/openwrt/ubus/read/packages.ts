@@ -1,7 +1,8 @@
 /**
- * Reads whole packages as they are in /etc/config, within the limits of rpcd: small ones by `file.read`, larger ones in
- * blocks by `dd`. Never through `uci get`: it shows what our own session has staged, and fails on large packages.
- * One that cannot be read is unusable, with the reason, and affects no other.
+ * Reads whole packages as they are in /etc/config, within the limits of rpcd: small ones by
+ * `file.read`, larger ones in blocks by `dd`. Never through `uci get`: it shows what our own
+ * session has staged, and fails on large packages. One that cannot be read is unusable, with the
+ * reason, and affects no other.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -12,8 +13,9 @@ import { checked, codeOf, type UbusSession } from '../client/session.ts';
 import { bytesOf, readBlocks } from './blocks.ts';
 
 /**
- * `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. `passes`: the problem may be over at
- * the next look, so the version is none that a package can have.
+ * `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen.
+ * `passes`: the problem may be over at the next look, so the version is none that a package can
+ * have.
  */
 export type PackageState =
   | { state: 'read'; version: string; content: UciPackage; hasComments?: boolean }
@@ -47,8 +49,8 @@ const readCall = (name: string): UbusCall => ({
 });
 
 /**
- * Per package its md5; 'absent' when OpenWRT has no such package, 'refused' when the login may not read it, and something else that no
- * md5 is for one that cannot be read.
+ * Per package its md5; 'absent' when OpenWRT has no such package, 'refused' when the login may not
+ * read it, and something else that no md5 is for one that cannot be read.
  */
 export const md5sOf = async (
   session: UbusSession,
@@ -72,8 +74,8 @@ const md5In = (name: string, answer: UbusAnswer | undefined): string | undefined
   codeOf(md5Call(name), answer) === 0 ? checked(md5Call(name), answer, md5Schema).md5 : undefined;
 
 /**
- * Asked for the md5 of a file of 0 bytes, rpcd answers with whatever error it had last, of any file: 4, 6 and 9 were measured.
- * So reading the file tells what it is.
+ * Asked for the md5 of a file of 0 bytes, rpcd answers with whatever error it had last, of any
+ * file: 4, 6 and 9 were measured. So reading the file tells what it is.
  */
 const withoutMd5 = (name: string, read: UbusAnswer | undefined): PackageState => {
   const code = codeOf(readCall(name), read);

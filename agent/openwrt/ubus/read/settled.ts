@@ -1,7 +1,8 @@
 /**
- * Reads packages that nobody is writing just now. An editor, a shell's `>` and rpcd's roll-back write in place: for as long as that
- * takes the file is empty, or a beginning that may well parse, and looks as if rules had gone. So what is not as it was known is
- * believed only when it is the same a moment later.
+ * Reads packages while they are not being written. An editor, a shell's `>` and rpcd's roll-back
+ * write in place: for as long as that takes the file is empty, or a beginning that may well parse,
+ * and looks as if rules had gone. So what is not as it was known is believed only when it is the
+ * same a moment later.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { UbusSession } from '../client/session.ts';
@@ -21,7 +22,7 @@ export type SettledRead = {
   clock: Pick<Clock, 'sleep'>;
 };
 
-/** One that keeps changing is unusable for now; the others are as they were read. @throws OpenwrtError */
+/** One that keeps changing is unusable for now; others are as read. @throws OpenwrtError */
 export const readSettled = async (
   { path, session, packages, known, clock }: SettledRead,
   signal: AbortSignal,

@@ -1,6 +1,7 @@
 /**
- * Reads packages by `uci get`, for logins that may not read files. It shows what the session itself has staged, so it is asked only
- * when that is nothing. Sizes and times of the files, where they may be listed, tell when there is nothing new to read.
+ * Reads packages by `uci get`, for logins that may not read files. It shows what the session itself
+ * has staged, so it is asked only when that is nothing. Sizes and times of the files, where they
+ * may be listed, tell when there is nothing new to read.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -10,8 +11,8 @@ import { checked, codeOf, type UbusSession } from '../client/session.ts';
 import { mayNotRead, type PackageState } from './packages.ts';
 
 /**
- * An answer over 1 MiB kills rpcd (measured: 3,600 rules of some 180 bytes pass, 4,000 do not). As a ubus message, sections
- * take up to twice their text.
+ * An answer over 1 MiB kills rpcd (measured: 3,600 rules of some 180 bytes pass, 4,000 do not). As
+ * a ubus message, sections take up to twice their text.
  */
 export const MAX_PACKAGE_BYTES = 600_000;
 export const CONFIG_DIRECTORY = '/etc/config';
@@ -20,7 +21,10 @@ const SETTLED_MS = 2_000;
 const READ_TIMEOUT_MS = 20_000;
 
 export type UciReader = {
-  /** Of each file its size and times, unseen of what is staged. @throws OpenwrtError for a login that may not list them */
+  /**
+   * Size and times of each file, unseen of what is staged.
+   * @throws OpenwrtError for a login without the right to list them
+   */
   looks: (
     session: UbusSession,
     packages: readonly string[],

@@ -1,11 +1,11 @@
-/** Whether OpenWRT has what was wanted of a package: the sections that a delta names, and all others. Pure. */
+/** Whether OpenWRT has what was wanted of a package: what a delta names, and all others. Pure. */
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { WritePath } from './write-path.ts';
 
 /**
- * Names from the delta whose sections are not as expected; of those that are at another place than expected only where that is all. Others' sections
- * may change meanwhile.
+ * Names from the delta whose sections are not as expected; of those that are at another place than
+ * expected only where that is all. Others' sections may change meanwhile.
  */
 export const sectionsDiffering = (
   observed: UciPackage,
@@ -36,7 +36,7 @@ export const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> 
 export const othersIn = ({ sections }: UciPackage, names: ReadonlySet<string>): UciSection[] =>
   sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).map(nameless);
 
-/** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
+/** Whether the sections that the delta does not name are the same; anonymous ones by content. */
 export const othersEqual = (
   { inPassing }: Pick<WritePath, 'inPassing'>,
   observed: UciPackage,

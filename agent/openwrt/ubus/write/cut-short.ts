@@ -1,4 +1,4 @@
-/** A package of which OpenWRT could write the beginning only: some sections less, or a file that does not parse. */
+/** A package of which OpenWRT could write the beginning only: less sections, or no valid file. */
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
@@ -21,8 +21,9 @@ export const cutShort = (name: string): OpenwrtBlockedError =>
   );
 
 /**
- * libuci does not look whether it could write the file, and puts what there is of it in place of the package, without a word: an empty one
- * where no space is left (measured). Kept, others' sections would be lost for good.
+ * libuci does not look whether it could write the file, and puts what there is of it in place of
+ * the package, without a word: an empty one where no space is left (measured). Kept, others'
+ * sections would be lost for good.
  */
 export const isCutShort = ({ observed, expected, base, othersAreThere }: Cut): boolean => {
   const [found, wanted] = [observed.sections, expected.sections];

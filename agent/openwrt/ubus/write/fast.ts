@@ -1,7 +1,8 @@
 /**
- * The fast path, for a login with file rights: all changes staged at once in a file, one apply with rollback armed, confirmed
- * after the services took them. Whatever goes wrong before that is undone here, by the next login, or by rpcd's own timer,
- * whichever comes first; a change that somebody else has made meanwhile stays but for the timer.
+ * The fast path, for a login with file rights: all changes staged at once in a file, one apply with
+ * rollback armed, confirmed after the services took them. Whatever goes wrong before that is undone
+ * here, by the next login, or by rpcd's own timer, whichever comes first; a change that another
+ * writer has made meanwhile stays but for the timer.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -33,18 +34,21 @@ import {
 } from './unconfirmed.ts';
 import type { Transaction, WritePath } from './write-path.ts';
 
-/** For what is not followed by a reload: rpcd undoes it by itself after this time without a confirmation. */
+/** For what has no reload behind it: rpcd undoes it after this time without a confirmation. */
 const ROLLBACK_SECONDS = 30;
 /** A delta of 10,000 rules blocks rpcd for 3.6 to 7.2 s (measured). */
 const APPLY_TIMEOUT_MS = 20_000;
 const APPLY_LIMITS = { rollbackSeconds: ROLLBACK_SECONDS, callMs: APPLY_TIMEOUT_MS };
-/** From here on `uci import` is the faster way: 3,000 sections take 0.3 to 0.5 s as a delta, 0.035 s imported (measured). */
+/**
+ * From here on `uci import` is the faster way: 3,000 sections take 0.3 to 0.5 s as a delta, 0.035 s
+ * imported (measured).
+ */
 const IMPORT_FROM_SECTIONS = 3_000;
 const IMPORT_ATTEMPTS = 3;
 
 /**
- * Ends the session's pending apply, if there is one, and forgets what is staged: a rollback stages it again (measured). False when another
- * session's pending apply forbids it.
+ * Ends the session's pending apply, if there is one, and forgets what is staged: a rollback stages
+ * it again (measured). False when another session's pending apply forbids it.
  */
 const endApply = async (
   method: 'confirm' | 'rollback',
@@ -135,7 +139,7 @@ export const createFastPath = (deps: FastPathDeps): WritePath => {
       const packages = deltas.map((delta) => delta.package);
       const now = await md5sOf(session, packages, signal);
       if (packages.some((name) => now.get(name) !== left.get(name))) {
-        // A roll-back, rpcd's own too, would undo what somebody else wrote.
+        // A roll-back, rpcd's own too, would undo what another writer wrote.
         await confirm(transaction);
         return writeInverse(transaction);
       }
@@ -148,7 +152,10 @@ export const createFastPath = (deps: FastPathDeps): WritePath => {
 
 const AS_READ: Pick<WritePath, 'versions'> = { versions: md5sOf };
 
-/** The pending apply of this login, or of the agent before it, is undone; where others have changed a package since, it is kept. */
+/**
+ * The pending apply of this login, or of the agent before it, is undone; where others have changed
+ * a package since, it is kept.
+ */
 const settleWith =
   ({ unconfirmed, log }: FastPathDeps): NonNullable<WritePath['settle']> =>
   async (session, packages, signal) => {
@@ -177,14 +184,14 @@ const appliedTo =
 const sizeOf = ({ remove, set, append }: UciDelta): number =>
   remove.length + set.length + append.length;
 
-/** The smallest real part of a delta: it arms rpcd's rollback, under which the rest can be imported. */
+/** The smallest real part of a delta: it arms rpcd's rollback, under which the rest is imported. */
 const firstStep = ({ remove, set, append, ...delta }: UciDelta): UciDelta => {
   if (remove.length > 0) return { ...delta, remove: remove.slice(0, 1), set: [], append: [] };
   if (set.length > 0) return { ...delta, remove, set: set.slice(0, 1), append: [] };
   return { ...delta, remove, set, append: append.slice(0, 1) };
 };
 
-/** Made of what is there right now: an import would undo what somebody else changed since the deltas were made. */
+/** Made of what is there right now: an import would undo what others changed since then. */
 const importRest = async ({ session, signal }: Transaction, delta: UciDelta): Promise<void> => {
   const again = { ...delta, remove: [...delta.remove, ...delta.append.map(({ name }) => name)] };
   for (let attempt = 1; attempt <= IMPORT_ATTEMPTS; attempt += 1) {

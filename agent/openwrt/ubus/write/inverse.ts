@@ -1,4 +1,4 @@
-/** Undoes a delta section by section, so that what somebody else wrote meanwhile stays. */
+/** Undoes a delta section by section, so that what others wrote meanwhile stays. */
 import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../../driver.ts';
 import { sectionsDiffering } from './comparison.ts';
@@ -6,7 +6,7 @@ import { unreadable } from './cut-short.ts';
 import type { PackageState } from '../read/packages.ts';
 import type { Transaction } from './write-path.ts';
 
-/** Back to the base: what changed in place changes back, and all that was to go or to move comes as it was. */
+/** Back to the base: what changed in place changes back, and what was to go or move comes back. */
 export const inverseOf = (
   { bases }: Transaction,
   delta: UciDelta,

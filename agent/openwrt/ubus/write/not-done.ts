@@ -1,6 +1,7 @@
 /**
- * Changes that OpenWRT says it has made, and of which it has made nothing. What it lacks may be over at the next try, so no rule is to blame; where
- * it goes on for long with one and the same change, that is how OpenWRT refuses it.
+ * Changes that OpenWRT says it has made, and of which it has made nothing. What it lacks may be
+ * over at the next try, so no rule is to blame; where it goes on for long with one and the same
+ * change, that is how OpenWRT refuses it.
  */
 import { formatDeltaFile } from '#shared/uci/format.ts';
 import type { Clock } from '#shared/runtime/clock.ts';

@@ -1,15 +1,16 @@
 /**
- * How long OpenWRT takes to put a package into force. The way back that an apply arms has to stay open longer than that, or OpenWRT
- * undoes what it is about to apply; and whoever waits for the reload has to wait long enough.
+ * How long OpenWRT takes to put a package into force. The way back that an apply arms has to stay
+ * open longer than that, or OpenWRT undoes what it is about to apply; and the wait for the reload
+ * has to be long enough.
  */
 import type { UciPackage } from '#shared/uci/model.ts';
 
-/** Of a slow CNF: 5,000 rules took 33 s on a busy device (measured), an idle one takes a tenth of that. */
+/** On a slow CNF: 5,000 rules took 33 s on a busy device (measured); idle, a tenth of that. */
 const FIRST_GUESS_MS_PER_SECTION = 7;
 /** What a loaded device takes longer than it last did. */
 const MARGIN = 2;
 const LEAST_ROLLBACK_SECONDS = 30;
-/** Where nothing is known of the device. A reload that is cut off goes on there, and its output is lost. */
+/** Where the device is not known. A reload that is cut off goes on there; its output is lost. */
 const LEAST_WAIT_MS = 120_000;
 const LONGEST_MS = 600_000;
 /** Before the timer ends, for what is between the two. */
@@ -23,7 +24,7 @@ export type ReloadTimes = {
 };
 
 export type ReloadLimits = {
-  /** Of the apply's timer. */
+  /** The timer of the apply. */
   rollbackSeconds: number;
   /** After the apply, at which a change that is not made permanent yet would be undone too soon. */
   keepAfterMs: number;

@@ -1,8 +1,10 @@
 /**
- * Gives sections other names, in their places, with nothing else in the transaction. UCI knows an anonymous section by its position and
- * type: with one added or removed above it since it was read, another section would get the name. It answers with success for that, for
- * a section that is not there, and for a name that two sections then bear, so that one is lost (all measured). So nobody may have changed
- * the package right before the apply, no name may be taken, and each section is read back under its new name; else all is undone.
+ * Gives sections other names, in their places, with nothing else in the transaction. UCI knows an
+ * anonymous section by its position and type: with one added or removed above it since it was read,
+ * another section would get the name. It answers with success for that, for a section that is not
+ * there, and for a name that two sections then bear, so that one is lost (all measured). So the
+ * package must not have changed right before the apply, no name may be taken, and each section is
+ * read back under its new name; else all is undone.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -11,7 +13,10 @@ import { readBack } from './transaction.ts';
 import type { Base } from '../read/packages.ts';
 import type { Renamer, Renaming, WritePath } from './write-path.ts';
 
-/** The packages as they are then. @throws OpenwrtBlockedError when it is as before, OpenwrtError when that is not known */
+/**
+ * The packages as they are then.
+ * @throws OpenwrtBlockedError when it is as before, OpenwrtError when that is not known
+ */
 export const runRename = async (
   path: Pick<WritePath, 'read'>,
   renamer: Renamer,

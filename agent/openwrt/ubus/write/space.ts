@@ -1,14 +1,15 @@
 /**
- * Whether OpenWRT has room for a change. Nobody there looks: libuci puts the beginning of a file in place of a package, and rpcd copies as much
- * of a package as there is room for, from which it would roll back (both measured).
+ * Whether OpenWRT has room for a change. OpenWRT itself does not look: libuci puts the beginning of
+ * a file in place of a package, and rpcd copies as much of a package as there is room for, from
+ * which it would roll back (both measured).
  */
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError } from '../../driver.ts';
 
-/** Free bytes where `/etc/config` lies, and where rpcd keeps what is staged and what it would go back to (`/tmp`). */
+/** Free bytes at `/etc/config`, and where rpcd keeps what is staged and what was (`/tmp`). */
 export type Space = { config: number; tmp: number };
 
-/** Files end in the middle of a block; and `/tmp` is what services write to as they are reloaded. */
+/** Files end in the middle of a block; and services write to `/tmp` as they are reloaded. */
 const SPARE = { config: 8 * 1024, tmp: 64 * 1024 };
 /** Around a name, an option and a value: words, quotes, tabs. */
 const AROUND = 16;
@@ -17,7 +18,10 @@ const REMOVAL = 80;
 
 type Packages = ReadonlyMap<string, UciPackage>;
 
-/** `before`, `after`: the packages of the deltas. @throws OpenwrtBlockedError that says how much there is, and how much is needed */
+/**
+ * `before`, `after`: the packages of the deltas. @throws OpenwrtBlockedError that says how much
+ * there is, and how much is needed
+ */
 export const assertSpace = (
   space: Space,
   { deltas, before, after }: { deltas: readonly UciDelta[]; before: Packages; after: Packages },
@@ -36,7 +40,7 @@ export const assertSpace = (
 
 const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1024)} kB`;
 
-/** A package is written beside the file that it replaces. rpcd keeps what was, and what is staged twice. */
+/** A package is written beside the file that it replaces. rpcd keeps what was, and staged twice. */
 const needs = (deltas: readonly UciDelta[], before: Packages, after: Packages): Space => {
   const names = deltas.map((delta) => delta.package);
   const sizes = (of: Packages): number[] => names.map((name) => sizeOf(of.get(name)?.sections));

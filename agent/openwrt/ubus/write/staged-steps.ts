@@ -1,12 +1,16 @@
 /**
- * A delta as calls of `uci`, in steps that can be applied one after the other. Pure. After each step every section that is to
- * stay is there: one that moves goes and comes in the same step, and what is to go, goes last.
+ * A delta as calls of `uci`, in steps that can be applied one after the other. Pure. After each
+ * step every section that is to stay is there: one that moves goes and comes in the same step, and
+ * what is to go, goes last.
  */
 import type { UciDelta, UciReplacement, UciSection, UciValue } from '#shared/uci/model.ts';
 import type { UbusCall } from '../client/rpc.ts';
 import { own } from '#shared/util/own.ts';
 
-/** `uci add` is quadratic in what is staged: 1,000 of them take 2.9 to 3.5 s with an apply every 25, 7.5 s with one (measured). */
+/**
+ * `uci add` is quadratic in what is staged: 1,000 of them take 2.9 to 3.5 s with an apply every 25,
+ * 7.5 s with one (measured).
+ */
 export const SECTIONS_PER_STEP = 25;
 
 export type Step = readonly UbusCall[];
@@ -39,8 +43,8 @@ export const partsOf = (delta: UciDelta, sectionsPerPart = SECTIONS_PER_STEP): U
 };
 
 /**
- * All of a delta. `uci order` plays no part: it moves sections to the front of a package, before an administrator's (measured). A section is
- * brought to the end by removing and adding it.
+ * All of a delta. `uci order` plays no part: it moves sections to the front of a package, before an
+ * administrator's (measured). A section is brought to the end by removing and adding it.
  */
 export const stepOf = ({ package: config, remove, set, append }: UciDelta): Step => {
   const moving = new Set(append.map(({ name }) => name));
@@ -59,7 +63,7 @@ export const stepOf = ({ package: config, remove, set, append }: UciDelta): Step
 export const stepsOf = (delta: UciDelta, sectionsPerStep = SECTIONS_PER_STEP): Step[] =>
   partsOf(delta, sectionsPerStep).map(stepOf);
 
-/** Of others, as it was. */
+/** Restores one section of others, as it was. */
 export const restoration = (config: string, section: UciSection): UbusCall =>
   section.anonymous
     ? call('add', { config, type: section.type, values: stored(section.options) })

@@ -1,10 +1,11 @@
 /**
- * The staged path, for a login that may use `uci` and little else, such as root of a stock LuCI image: calls that stage some
- * sections, an apply that commits them for good, and so on. Not all or nothing: a crash leaves a beginning of the change, which
- * the next pass completes. Every state in between holds all sections that are to stay (staged-steps.ts).
+ * The staged path, for a login that may use `uci` and little else, such as root of a stock LuCI
+ * image: calls that stage some sections, an apply that commits them for good, and so on. Not all or
+ * nothing: a crash leaves a beginning of the change, which the next pass completes. Every state in
+ * between holds all sections that are to stay (staged-steps.ts).
  *
- * The login may be an administrator's, too. rpcd gives who logs in while an apply waits for its confirmation the session that
- * applied, so nothing is done in a session that began then.
+ * The login may be an administrator's, too. rpcd gives who logs in while an apply waits for its
+ * confirmation the session that applied, so nothing is done in a session that began then.
  */
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
@@ -73,8 +74,9 @@ export const createStagedPath = (
 };
 
 /**
- * An apply with rollback is refused while another waits for its confirmation; a plain one would be answered with success, do
- * nothing, and spoil the other's way back (measured). With nothing staged it does nothing else.
+ * An apply with rollback is refused while another waits for its confirmation; a plain one would be
+ * answered with success, do nothing, and spoil the other's way back (measured). With nothing staged
+ * it does nothing else.
  * @throws OpenwrtBlockedError
  */
 const assertNothingPending = async (session: UbusSession, signal: AbortSignal): Promise<void> => {
@@ -91,7 +93,10 @@ const assertNothingPending = async (session: UbusSession, signal: AbortSignal): 
 const assertNothingStaged = ({ session, signal }: Transaction): Promise<void> =>
   assertNothingPending(session, signal);
 
-/** `cut`: OpenWRT has put a beginning of the file in its place after a step, so that the next one would be made on that. */
+/**
+ * `cut`: OpenWRT has put a beginning of the file in its place after a step, so that the next one
+ * would be made on that.
+ */
 const writeSteps = async (
   reader: UciReader,
   transaction: Transaction,
@@ -105,7 +110,7 @@ const writeSteps = async (
   for (const [at, part] of parts.entries()) {
     await writeAtOnce(transaction, stepOf(part));
     expected = applyDelta(expected, part);
-    // The last one is read back by whoever reads the whole change.
+    // The last one is read back with the whole change.
     if (at === parts.length - 1) continue;
     const state = (await reader.read(session, [name], signal)).get(name);
     const observed = state?.state === 'read' ? state.content : undefined;
@@ -129,7 +134,10 @@ const writeAtOnce = async (
   assertDone(apply, answer?.code);
 };
 
-/** `whole`: packages in which nobody else has changed anything, so that what they lack of others they lack by our write. */
+/**
+ * `whole`: packages in which no other writer has changed anything, so that what they lack of others
+ * they lack by our write.
+ */
 const bringBack = async (
   reader: UciReader,
   transaction: Transaction,
@@ -143,7 +151,8 @@ const bringBack = async (
   const written = await read();
   for (const delta of deltas) {
     const now = written.get(delta.package);
-    // Beside a file of full length there may be no room for a second one, so all of it comes in one.
+    // Beside a file of full length there may be no room for a second one, so all of it comes in
+    // one.
     if (isShort(delta, now)) await writeAtOnce(transaction, backToBase(transaction, delta, now));
     else
       for (const step of stepsOf(inverseOf(transaction, delta, now)))
@@ -177,7 +186,10 @@ const lacksOthers = (
   });
 };
 
-/** What follows the part that is as before goes, from the end, since ids of anonymous sections count; then all that was there comes. */
+/**
+ * What follows the part that is as before goes, from the end, since ids of anonymous sections
+ * count; then all that was there comes.
+ */
 const backToBase = (
   { bases }: Transaction,
   { package: name }: UciDelta,
@@ -210,7 +222,10 @@ const stage = async (
   }
 };
 
-/** Without md5 a change shows by the size and time of the files, taken before they were compared; without a right to roll back, the timer does. */
+/**
+ * Without md5 a change shows by the size and time of the files, taken before they were compared;
+ * without a right to roll back, the timer does.
+ */
 const renamerWith = (reader: UciReader): Renamer => ({
   write: async (renaming) => {
     const { session, renames, bases, signal } = renaming;

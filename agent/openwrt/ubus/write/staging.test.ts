@@ -35,7 +35,7 @@ const signal = new AbortController().signal;
 
 const VERSION = '0'.repeat(32);
 
-/** How files get there, whole and for their owner alone, is proven in test/contract/import-file.test.ts. */
+/** How files get there, whole and for their owner alone: test/contract/import-file.test.ts. */
 describe('the import of a package', () => {
   const importOn = (method: string, answer: UbusAnswer): Promise<unknown> => {
     let file = '';

@@ -1,6 +1,7 @@
 /**
- * Puts changes into a session's staging area on rpcd, and takes them out again. Nothing here touches /etc/config but
- * `importPackage`, which runs only under a pending apply, whose rollback undoes it.
+ * Puts changes into a session's staging area on rpcd, and takes them out again. Nothing here
+ * touches /etc/config but `importPackage`, which runs only under a pending apply, whose rollback
+ * undoes it.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
@@ -17,7 +18,7 @@ import {
 import { md5sOf, type Base } from '../read/packages.ts';
 import type { UbusSession } from '../client/session.ts';
 
-/** Text of one `file.write` as JSON, or of few calls; the rest of the 64 KiB body is for the envelope. */
+/** Text of one `file.write` as JSON, or of few calls; the rest of 64 KiB is the envelope. */
 export const PART_BYTES = 49_152;
 /** Replaced by the delta file before anything is applied; only makes rpcd create the folder. */
 export const SEED_SECTION = 'sdewan_seed';
@@ -45,7 +46,7 @@ const seedStaging = async (
   await session.call({ object: 'uci', method: 'add', args }, nothing, { signal });
 };
 
-/** Stages all of one delta, replacing whatever the session had staged for the package. @throws OpenwrtError */
+/** Stages all of one delta, replacing what the session had staged for it. @throws OpenwrtError */
 export const stageDelta = async (
   session: UbusSession,
   delta: UciDelta,
@@ -70,8 +71,8 @@ export const stageNames = async (
 };
 
 /**
- * Forgets what the session has staged, and removes what an import left that did not come to its end. False when an apply that is
- * pending forbids the former.
+ * Forgets what the session has staged, and removes what an import left that did not come to its
+ * end. False when an apply that is pending forbids the former.
  */
 export const unstage = async (
   session: UbusSession,
@@ -86,7 +87,10 @@ export const unstage = async (
     .every(({ code }) => code !== UBUS_STATUS.permissionDenied);
 };
 
-/** `refused`: the login has no right to. `changed`: somebody else has changed the package, which an import would undo. */
+/**
+ * `refused`: the login has no right to. `changed`: another writer has changed the package, which an
+ * import would undo.
+ */
 export type ImportOutcome = 'done' | 'refused' | 'changed';
 
 /** Replaces a whole package that is still of that version. @throws OpenwrtError */
@@ -175,7 +179,7 @@ export const NO_SPACE = 'there may be no space left in /tmp of OpenWRT';
 
 type FileToWrite = { path: string; text: string; mode?: number | undefined };
 
-/** Not at once: whoever reads it meanwhile may find a beginning. @throws OpenwrtError */
+/** Not at once: a reader may find a beginning meanwhile. @throws OpenwrtError */
 export const writeFile = async (
   session: UbusSession,
   { path, text, mode }: FileToWrite,

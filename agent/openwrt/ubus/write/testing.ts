@@ -1,6 +1,6 @@
 import { NOTHING_UNCONFIRMED, type Unconfirmed } from './unconfirmed.ts';
 
-/** Of an agent that nobody starts again. */
+/** The record of an agent that is not started again. */
 export const unconfirmedInMemory = (): Unconfirmed => {
   let value = NOTHING_UNCONFIRMED;
   return {

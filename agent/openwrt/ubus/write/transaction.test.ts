@@ -30,7 +30,7 @@ const delta: UciDelta = {
 };
 const wanted = applyDelta(base, delta);
 const policy = namedSection('policy', 'sdewan_policy');
-/** Of another package, which has nothing. */
+/** A delta of another package, which has nothing. */
 const policyDelta: UciDelta = { package: 'mwan3', remove: [], set: [], append: [policy] };
 const nothing: UciDelta = { package: 'firewall', remove: [], set: [], append: [] };
 const FINE: ReloadVerdict = SILENT;
@@ -38,7 +38,7 @@ const refusing = (...sections: string[]): ReloadVerdict => ({
   ...SILENT,
   refusal: { message: 'no', sections },
 });
-/** Of a section that is in force without an option. */
+/** The verdict on a section that is in force without an option. */
 const wider = (name: string): ReloadVerdict => ({
   ...SILENT,
   warnings: new Map([[name, "option 'extra' is not supported by fw4"]]),
@@ -58,9 +58,9 @@ type World = {
   delta?: UciDelta;
   /** What is there after the writing. */
   found?: UciPackage | 'absent';
-  /** Of the file before the writing. */
+  /** The file's version before the writing. */
   version?: string;
-  /** Of the file after it. */
+  /** The file's version after it. */
   left?: string;
   /** A change of package mwan3 is not made. */
   hasSecond?: true;

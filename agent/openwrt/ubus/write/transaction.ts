@@ -1,6 +1,7 @@
 /**
- * One change of an OpenWRT: written, read back, reloaded, kept; or undone. How each step is done, and what a crash between two of
- * them leaves behind, is the write path's. One per call of `Driver.apply`; the driver serialises them.
+ * One change of an OpenWRT: written, read back, reloaded, kept; or undone. How each step is done,
+ * and what a crash between two of them leaves behind, is the write path's. One per call of
+ * `Driver.apply`; the driver serialises them.
  */
 import { isEmptyDelta, sectionsEqual } from '#shared/uci/delta.ts';
 import { formatDeltaFile } from '#shared/uci/format.ts';
@@ -108,7 +109,7 @@ const isStillRunning = async (
   return promise.finally(cancel);
 };
 
-/** The deltas were made for the packages as they were read; another writer since then makes them meaningless. */
+/** The deltas were made for the packages as read; a writer since then makes them meaningless. */
 export const assertUnchanged = async (
   path: Pick<WritePath, 'versions'>,
   { session, bases, signal }: Pick<Transaction, 'session' | 'bases' | 'signal'>,
@@ -227,8 +228,8 @@ const readChanged = async (
 };
 
 /**
- * Whoever refuses a rule does the rest, or says so. What would be blamed here has nothing to do with what OpenWRT lacks, which may be
- * over at the next try.
+ * A rule that is refused does the rest, or says so. What would be blamed here has nothing to do
+ * with what OpenWRT lacks, which may be over at the next try.
  */
 const isNotDone = (
   transaction: Planned,
@@ -273,8 +274,8 @@ const versionsOf = (states: ReadonlyMap<string, Base>): ReadonlyMap<string, stri
   new Map([...states].map(([name, { version }]) => [name, version]));
 
 /**
- * Every section as wanted and in order: libuci skips what it cannot hold without a word, and drops one of two commits that are made
- * at once (measured). @throws OpenwrtBlockedError when it was that
+ * Every section as wanted and in order: libuci skips what it cannot hold without a word, and drops
+ * one of two commits that are made at once (measured). @throws OpenwrtBlockedError when it was that
  */
 const findLost = async (
   path: WritePath,
@@ -311,7 +312,7 @@ const baseOf = ({ bases }: Transaction, { package: name }: UciDelta): UciPackage
 
 const isZone = ({ type }: UciSection): boolean => type === 'zone';
 
-/** With firewall4 such a file means that all is dropped at the next reload, whoever makes it. */
+/** With firewall4 such a file drops all packets at the next reload, from any source. */
 const withdraw = async (path: WritePath, transaction: Transaction): Promise<void> => {
   const { session, bases, signal } = transaction;
   await path.undo(transaction, await path.versions(session, [...bases.keys()], signal));
@@ -377,7 +378,8 @@ const rejected = (name: string, message: string, sections: readonly string[]): R
 });
 
 /**
- * Back to what was, in the files and in the services. When OpenWRT refuses that too, no rule of this change is to blame.
+ * Back to what was, in the files and in the services. When OpenWRT refuses that too, no rule of
+ * this change is to blame.
  * @throws OpenwrtError when it cannot be restored
  */
 const undo = async (

@@ -1,6 +1,7 @@
 /**
- * What a change that waits for its confirmation is to leave on OpenWRT, on disk before it is applied: whoever finds it unconfirmed, after a
- * lost answer or as the next agent of the pod, can tell whether a roll-back would take somebody else's change along.
+ * What a change that waits for its confirmation is to leave on OpenWRT, on disk before it is
+ * applied: an agent that finds it unconfirmed, after a lost answer or as the next one of the pod,
+ * can tell whether a roll-back would take others' changes along.
  */
 import * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -11,9 +12,9 @@ import { OpenwrtBlockedError } from '../../driver.ts';
 import type { Base, PackageState } from '../read/packages.ts';
 
 const expectationSchema = z.object({
-  /** md5 of the file; '' where only reading it tells, and of a package with keys, which could be guessed by it. */
+  /** md5 of the file; '' where only reading tells, and with keys, which could be guessed by it. */
   version: z.string(),
-  /** Of the last section what shows that it is there as a whole; '' when there is none. */
+  /** What shows that the last section is there as a whole; '' when there is none. */
   end: z.string(),
 });
 const unconfirmedSchema = z.object({
@@ -47,8 +48,9 @@ export const expectationOf = (
 });
 
 /**
- * `keep`: somebody else has changed a package since, or it cannot be told. A file that has lost its end was cut short by OpenWRT, and what others had there comes back by
- * the roll-back alone. @throws OpenwrtBlockedError where somebody is just writing
+ * `keep`: another writer has changed a package since, or it cannot be told. A file that has lost
+ * its end was cut short by OpenWRT, and what others had there comes back by the roll-back alone.
+ * @throws OpenwrtBlockedError while it is being written
  */
 export const howToSettle = (
   { packages }: Contents,
@@ -70,7 +72,10 @@ const hasEnd = (name: string, end: string, state: PackageState | undefined): boo
   return end === '' || state.content.sections.some((section) => endOf([section]) === end);
 };
 
-/** Its options by name and count of values, not the values. Without the name of an anonymous one, which changes with its place. */
+/**
+ * Its options by name and count of values, not the values. Without the name of an anonymous one,
+ * which changes with its place.
+ */
 const endOf = (sections: readonly UciSection[]): string => {
   const last = sections.at(-1);
   if (last === undefined) return '';
