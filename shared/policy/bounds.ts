@@ -5,6 +5,8 @@
 
 /** The most members of one group. */
 export const MAX_GROUP_MEMBERS = 5_000;
+/** The most numbers of a port's name on pods of several namespaces: each needs rules in Neutron. */
+export const MAX_PORT_NUMBERS = 32;
 /** The most rules of one policy at one place, in the kernel's words, with exceptions of blocks. */
 export const MAX_RULES = 1_000;
 /**
@@ -28,3 +30,7 @@ export const tooLargeText = ({ what, has, limit }: TooLarge): string =>
   what === 'rules'
     ? `the policy comes to ${has} rules and blocks at this place, and ${limit} are carried`
     : `a selector of the policy selects ${has} addresses, and ${limit} are carried`;
+
+/** `has`: addresses, of which each namespace is carried no more than its share. */
+export const crowdedText = (has: number): string =>
+  `${tooLargeText({ what: 'addresses', has, limit: MAX_GROUP_MEMBERS })}: of a namespace that brings more than an equal share, the rest is let nothing pass by it`;

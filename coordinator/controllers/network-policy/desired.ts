@@ -3,7 +3,12 @@
  * which of them cannot be carried. Pure.
  */
 import { createAllowance, TOO_MUCH } from '#shared/policy/allowance.ts';
-import { MAX_GROUP_MEMBERS, MAX_SELECTORS, tooLargeText } from '#shared/policy/bounds.ts';
+import {
+  crowdedText,
+  MAX_GROUP_MEMBERS,
+  MAX_SELECTORS,
+  tooLargeText,
+} from '#shared/policy/bounds.ts';
 import { compilePolicy, type Enforcement } from '#shared/policy/enforcement.ts';
 import type { Group } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
@@ -184,7 +189,7 @@ export const askedOf = (
     enforcements.set(uid, spec);
     follow(groupsOf(spec));
     const most = Math.max(...ids.map(brought));
-    if (isWhole && most > has) crowded.set(uid, `${tooManyText(most)}: ${SHARED}`);
+    if (isWhole && most > has) crowded.set(uid, crowdedText(most));
   }
   return { enforcements, groups, refused, crowded };
 };
@@ -192,8 +197,6 @@ export const askedOf = (
 const tooManyText = (has: number): string =>
   tooLargeText({ what: 'addresses', has, limit: MAX_GROUP_MEMBERS });
 const ISOLATES_ALONE = 'it isolates its pods, and lets nothing pass';
-const SHARED =
-  'of a namespace that brings more than an equal share, the rest is let nothing pass by it';
 
 const isolatingAlone = (spec: PolicyEnforcementSpec, message: string): PolicyEnforcementSpec => ({
   ...spec,

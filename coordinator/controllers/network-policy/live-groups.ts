@@ -13,6 +13,7 @@ import {
   type Group,
   type PolicyPod,
 } from '#shared/policy/groups.ts';
+import { sharedAmong } from '#shared/policy/shares.ts';
 import { createClaims } from './claims.ts';
 
 /** Ids of groups. */
@@ -158,13 +159,7 @@ const sharedMembers = ({ group, pods }: Followed, holdersOf: LiveGroups['holders
   // In a group of its policy's own namespace, any that is left out could be a pod to be isolated.
   if (brought <= MAX_GROUP_MEMBERS || 'name' in group.namespaces) return { carried: all, brought };
   const byNamespace = Map.groupBy(pods.values(), ({ namespace }) => namespace);
-  const rising = [...byNamespace.values()].map(membersOf).sort((a, b) => a.length - b.length);
-  let room = MAX_GROUP_MEMBERS;
-  const carried = rising.flatMap((of, at) => {
-    const taken = of.slice(0, Math.floor(room / (rising.length - at)));
-    room -= taken.length;
-    return taken;
-  });
+  const carried = sharedAmong([...byNamespace.values()].map(membersOf), MAX_GROUP_MEMBERS);
   return { carried: sortedMembers(carried), brought };
 };
 

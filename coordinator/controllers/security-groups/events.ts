@@ -135,7 +135,7 @@ const waits = ({ inNeutron: { ports, groups }, pod: { isFinished } }: WatchedPod
 /** Undefined: the policy selects no port of ours. */
 const saidOf = (
   uid: string,
-  { refused, enforced }: WantedResult,
+  { refused, enforced, crowded }: WantedResult,
   present: PresentInNeutron,
 ): Said | undefined => {
   const refusal = refused.get(uid);
@@ -145,6 +145,9 @@ const saidOf = (
       reason: 'NotEnforced',
       message: `Neutron does not enforce the policy as it is now (${refusal.reason}): ${refusal.message}`,
     };
+  const message = crowded.get(uid);
+  if (message !== undefined)
+    return { type: 'Warning', reason: 'NotEnforced', message: `in Neutron: ${message}` };
   const ports = enforced.get(uid) ?? [];
   if (ports.length === 0) return undefined;
   const open = ports.filter((id) =>

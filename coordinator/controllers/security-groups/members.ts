@@ -2,8 +2,10 @@
  * The members of a group of pods: the ports that its pods have, and the addresses of those that
  * have none. Looked for once each. Pure.
  */
+import { MAX_GROUP_MEMBERS, MAX_PORT_NUMBERS } from '#shared/policy/bounds.ts';
 import { groupId, hasOwnAddresses, type Group, type PolicyPod } from '#shared/policy/groups.ts';
 import { spelled } from '#shared/policy/addresses.ts';
+import { sharedAmong } from '#shared/policy/shares.ts';
 import type { PortOfPod } from './types.ts';
 
 export type GroupMembers = {
@@ -13,12 +15,17 @@ export type GroupMembers = {
   portAddresses: readonly string[];
   /** Addresses of pods that have no port with it. */
   addresses: readonly string[];
+  /** How many ports, or addresses, there would be if namespaces had no share of them. */
+  brought: number;
 };
 
 export type Members = {
   /** `number`: only pods on which the port of the group's name has it. */
   of: (group: Group, number?: number) => GroupMembers;
-  /** That the port of the group's name has on its pods, sorted. */
+  /**
+   * The numbers that the port of the group's name has on its pods, sorted. Each of several
+   * namespaces has a share of them.
+   */
   numbersOf: (group: Group) => number[];
 };
 
@@ -50,14 +57,23 @@ export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Membe
     const those = podsOf(group).filter(
       (pod) => number === undefined || (group.port && numbersOn(pod, group.port).includes(number)),
     );
-    const theirs = those.flatMap(({ uid }) => portsOf.get(uid) ?? []);
-    const addresses = those.flatMap((pod) =>
-      pod.addresses.map(spell).filter((one) => ownerOf(one)?.uid === pod.uid && !withPort.has(one)),
-    );
+    const portsIn = (of: readonly PolicyPod[]): PortOfPod[] =>
+      of.flatMap(({ uid }) => portsOf.get(uid) ?? []);
+    const addressesIn = (of: readonly PolicyPod[]): string[] => {
+      const own = of.flatMap((pod) =>
+        pod.addresses
+          .map(spell)
+          .filter((one) => ownerOf(one)?.uid === pod.uid && !withPort.has(one)),
+      );
+      return [...new Set(own)].sort();
+    };
+    const theirs = shared(group, { those, room: MAX_GROUP_MEMBERS, of: portsIn });
+    const addresses = shared(group, { those, room: MAX_GROUP_MEMBERS, of: addressesIn });
     return {
-      ports: theirs.map(({ id }) => id).sort(),
-      portAddresses: theirs.flatMap((port) => port.addresses.map(spell)),
-      addresses: [...new Set(addresses)].sort(),
+      ports: theirs.carried.map(({ id }) => id).sort(),
+      portAddresses: theirs.carried.flatMap((port) => port.addresses.map(spell)),
+      addresses: addresses.carried.toSorted(),
+      brought: Math.max(theirs.brought, addresses.brought),
     };
   };
 
@@ -69,11 +85,36 @@ export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Membe
     numbersOf: (group) => {
       const { port } = group;
       if (port === undefined) return [];
-      const numbers = podsOf(group).flatMap((pod) => numbersOn(pod, port));
-      return [...new Set(numbers)].sort((one, other) => one - other);
+      const numbers = shared(group, {
+        those: podsOf(group),
+        room: MAX_PORT_NUMBERS,
+        of: (those) => [...new Set(those.flatMap((pod) => numbersOn(pod, port)))].sort(byNumber),
+      });
+      return [...new Set(numbers.carried)].sort(byNumber);
     },
   };
 };
+
+type Sharing<T> = {
+  those: readonly PolicyPod[];
+  room: number;
+  of: (pods: readonly PolicyPod[]) => readonly T[];
+};
+
+/** All members of a group of one namespace; of others what the shares of namespaces hold. */
+const shared = <T>(
+  group: Group,
+  { those, room, of }: Sharing<T>,
+): { carried: readonly T[]; brought: number } => {
+  const all = of(those);
+  if (isOfOneNamespace(group) || all.length <= room) return { carried: all, brought: all.length };
+  const byNamespace = Map.groupBy(those, ({ namespace }) => namespace);
+  return { carried: sharedAmong([...byNamespace.values()].map(of), room), brought: all.length };
+};
+
+export const isOfOneNamespace = ({ namespaces }: Group): boolean => 'name' in namespaces;
+
+const byNumber = (one: number, other: number): number => one - other;
 
 /** The id of the group without its port. */
 export const selectorId = ({ port: _port, ...selector }: Group): string => groupId(selector);

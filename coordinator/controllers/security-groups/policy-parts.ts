@@ -15,7 +15,7 @@ import { groupId, type Group } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
 import type { AnyPolicy } from '../network-policy/kept.ts';
-import type { Members } from './members.ts';
+import { isOfOneNamespace, type Members } from './members.ts';
 import {
   clusterTag,
   descriptionOf,
@@ -36,15 +36,39 @@ export type PolicyParts = {
   /** Ids of ports by the name of a group. */
   members: ReadonlyMap<string, readonly string[]>;
   addressGroups: ReadonlyMap<string, readonly string[]>;
+  /** Of its selectors of several namespaces the most that one selects, carried or not. */
+  brought: number;
 };
+
+/** Whom a policy isolates. */
+export type Isolated = Pick<PolicyParts, 'selected' | 'isolates'>;
 
 export type PartsOf =
   | PolicyParts
-  | { refused: { reason: 'TooLarge' | 'InvalidSpec'; message: string } };
+  | {
+      refused: { reason: 'TooLarge' | 'InvalidSpec'; message: string };
+      /** Undefined: it is not known. */
+      isolated?: Isolated;
+      /** It could be carried if there were no pods of other namespaces. */
+      isByOthers?: boolean;
+    };
 
 const PROTOCOL_OF = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' } as const;
 
 export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): PartsOf => {
+  const parts = partsWith(cluster, policy, members);
+  if (!('refused' in parts) || parts.isolated === undefined) return parts;
+  return { ...parts, isByOthers: !('refused' in partsWith(cluster, policy, ofOneAlone(members))) };
+};
+
+/** Without what pods of several namespaces bring. */
+const ofOneAlone = (members: Members): Members => ({
+  of: (group, number) => (isOfOneNamespace(group) ? members.of(group, number) : NO_MEMBERS),
+  numbersOf: (group) => (isOfOneNamespace(group) ? members.numbersOf(group) : []),
+});
+const NO_MEMBERS = { ports: [], portAddresses: [], addresses: [], brought: 0 };
+
+const partsWith = (cluster: string, policy: AnyPolicy, members: Members): PartsOf => {
   if ('unread' in policy) return { refused: policy.unread };
   const compiled = compiledOf(policy);
   if ('tooLarge' in compiled) return tooLarge(compiled.tooLarge);
@@ -99,27 +123,25 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
         continue;
       }
       const named = selectorOf(port.group);
+      const exact = (number: number) => of({ protocol: port.protocol, port: number });
+      if (direction === 'egress') {
+        const to = (peers ?? [undefined]).flatMap((peer) =>
+          sides
+            .sidesOfName(peer, named)
+            .map(({ number, ...side }) => ({ direction, ...side, ...exact(number) })),
+        );
+        addTo(direction, undefined, to);
+        continue;
+      }
       for (const number of members.numbersOf(named)) {
-        const exact = { protocol: port.protocol, port: number };
-        if (direction === 'egress') {
-          const to = (peers ?? [undefined]).flatMap((peer) =>
-            sides.sidesWithNumber(peer, named, number),
-          );
-          addTo(
-            direction,
-            undefined,
-            to.map((side) => ({ direction, ...side, ...of(exact) })),
-          );
-        } else {
-          const label = `${named.port?.name}-${number}`;
-          addTo(
-            direction,
-            label,
-            sidesOfRule().map((side) => ({ direction, ...side, ...of(exact) })),
-          );
-          const name = policyGroupName(cluster, policy, { direction, port: label });
-          attached.set(name, members.of(named, number).ports);
-        }
+        const label = `${named.port?.name}-${number}`;
+        addTo(
+          direction,
+          label,
+          sidesOfRule().map((side) => ({ direction, ...side, ...exact(number) })),
+        );
+        const name = policyGroupName(cluster, policy, { direction, port: label });
+        attached.set(name, members.of(named, number).ports);
       }
     }
   };
@@ -135,8 +157,10 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
 
   const distinct = [...groups.values()].map((group) => ({ ...group, rules: once(group.rules) }));
   const exceeded = exceededBound({ groups: distinct, attached, addressGroups, pieces });
-  if (exceeded) return tooLarge(exceeded);
-  return { selected, isolates, groups: distinct, members: attached, addressGroups };
+  if (exceeded) return { ...tooLarge(exceeded), isolated: { selected, isolates } };
+  const ofSeveral = [...selectors.values()].filter((group) => !isOfOneNamespace(group));
+  const brought = Math.max(0, ...ofSeveral.map((group) => members.of(group).brought));
+  return { selected, isolates, groups: distinct, members: attached, addressGroups, brought };
 };
 
 const exceededBound = ({
@@ -180,8 +204,8 @@ export const ownSelectorOf = (policy: AnyPolicy): Group | undefined => {
   return 'groups' in compiled ? compiled.groups.get(compiled.enforcement.pods) : undefined;
 };
 
-const tooLarge = (what: TooLarge): PartsOf => ({
-  refused: { reason: 'TooLarge', message: tooLargeText(what) },
+const tooLarge = (what: TooLarge) => ({
+  refused: { reason: 'TooLarge' as const, message: tooLargeText(what) },
 });
 
 const of = (port: Port | undefined): Pick<GroupRule, 'protocol' | 'ports'> =>

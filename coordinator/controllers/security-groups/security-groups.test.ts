@@ -49,7 +49,14 @@ const policy = (name: string, spec: object): Policy => ({
   spec: networkPolicySpecSchema.parse(spec),
 });
 
-type World = { policies: readonly Policy[]; labels?: Readonly<Record<string, Labels>> };
+type World = {
+  policies: readonly Policy[];
+  labels?: Readonly<Record<string, Labels>>;
+  /** Of another tenant, without ports of ours. */
+  others?: readonly PolicyPod[];
+  /** Labels, by namespace. */
+  namespaces?: Readonly<Record<string, Labels>>;
+};
 
 const memory = (): MemoryNeutron =>
   createMemoryNeutron(
@@ -64,7 +71,7 @@ const { signal } = new AbortController();
 
 const planFor = async (
   neutron: MemoryNeutron,
-  { policies, labels = {} }: World,
+  { policies, labels = {}, others = [], namespaces = {} }: World,
   isQuotaAsked = true,
 ): Promise<{ steps: NeutronStep[]; result: WantedResult; apply: () => Promise<void> }> => {
   const present = await readPresent(neutron, CLUSTER, signal);
@@ -77,7 +84,10 @@ const planFor = async (
   const result = wantedOf({
     cluster: CLUSTER,
     policies,
-    members: createMembers({ ...followed({ policies, pods }), ports }),
+    members: createMembers({
+      ...followed({ policies, pods: [...pods, ...others], labels: namespaces }),
+      ports,
+    }),
     ports: ports.map(({ id }) => id),
     nodeAddresses: ['192.0.2.1'],
     present,
@@ -260,6 +270,121 @@ describe('a quota', () => {
     });
     expect(refused.get('policy-a')?.message).toMatch(/^needs \d+ security groups? .*rules more/s);
     expect(passing(neutron)).toEqual(before);
+  });
+});
+
+describe('what another tenant does', () => {
+  const theirs = (app: string, more: Partial<PolicyPod>): PolicyPod => ({
+    ...podsWith({})[0]!,
+    namespace: 'theirs',
+    name: 'crowd',
+    uid: 'uid-crowd',
+    labels: { app },
+    addresses: ['10.9.0.1'],
+    ...more,
+  });
+  const crowd = theirs('web', {
+    addresses: Array.from({ length: 5_001 }, (_, at) => `10.1.${at >> 8}.${at & 255}`),
+  });
+  const quiet = theirs('web', { namespace: 'quiet', uid: 'uid-quiet', addresses: ['10.8.0.1'] });
+  const numbers = theirs('web', {
+    ports: Array.from({ length: 600 }, (_, at) => ({
+      name: 'web',
+      protocol: 'TCP',
+      port: 1_000 + at,
+    })),
+  });
+  const labels = { a: { app: 'server' }, b: { app: 'web' } };
+  const anywhere = (app: string): object => ({
+    namespaceSelector: {},
+    podSelector: { matchLabels: { app } },
+  });
+  const ingress = policy('in', {
+    podSelector: { matchLabels: { app: 'server' } },
+    ingress: [{ from: [anywhere('web')] }],
+  });
+  const egressTo = (...to: object[]): Policy =>
+    policy('out', {
+      podSelector: { matchLabels: { app: 'server' } },
+      policyTypes: ['Egress'],
+      egress: [{ to, ports: [{ port: 'web' }] }],
+    });
+  const passes = (neutron: MemoryNeutron, from: string, to: string, port = 80): boolean =>
+    neutron.passes(
+      ALL.find(
+        (one) => one.from === `port-${from}` && one.to === `port-${to}` && one.port === port,
+      )!,
+    );
+
+  it('leaves a selector of several namespaces the pods of the others', async () => {
+    const neutron = memory();
+    const { crowded, refused } = await bring(neutron, {
+      policies: [ingress],
+      labels,
+      others: [crowd, quiet],
+    });
+    expect([...refused]).toEqual([]);
+    const groups = [...neutron.state.addressGroups.values()].map(({ addresses }) => addresses);
+    const [addresses = []] = groups.filter(({ length }) => length > 1);
+    expect(addresses).toHaveLength(5_000);
+    expect(addresses).toContain('10.8.0.1/32');
+    expect([passes(neutron, 'b', 'a'), passes(neutron, 'c', 'a')]).toEqual([true, false]);
+    expect(crowded.get('policy-in')).toMatch(/selects 5002 addresses, and 5000 are carried/);
+  });
+
+  it("leaves a port's name the numbers of the others, and counts for no peer that is not theirs", async () => {
+    const neutron = memory();
+    const out = egressTo(anywhere('web'));
+    const { refused } = await bring(neutron, { policies: [out], labels, others: [numbers] });
+    expect([...refused]).toEqual([]);
+    const seen = [
+      passes(neutron, 'a', 'b'),
+      passes(neutron, 'a', 'b', 81),
+      passes(neutron, 'a', 'c'),
+    ];
+    expect(seen).toEqual([true, false, false]);
+    const own = egressTo({ podSelector: { matchLabels: { app: 'web' } } });
+    const alone = await bring(neutron, { policies: [own], labels, others: [numbers] });
+    const { rules } = [...alone.wanted.groups.values()].find(({ name }) =>
+      name.includes('policy'),
+    )!;
+    expect(rules).toHaveLength(2);
+  });
+
+  it('isolates the pods of a policy that becomes too large by it, one that is new and one that was narrower', async () => {
+    const many = egressTo(
+      ...Array.from({ length: 40 }, (_, at) => ({
+        namespaceSelector: { matchLabels: { [`is-${at}`]: 'x' } },
+      })),
+      anywhere('web'),
+    );
+    const wide = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`is-${at}`, 'x']));
+    const world = { policies: [many], labels, others: [numbers], namespaces: { theirs: wide } };
+    const fresh = memory();
+    const changed = memory();
+    await bring(changed, { ...world, policies: [egressTo(anywhere('web'))] });
+    for (const neutron of [fresh, changed]) {
+      const { enforced, refused } = await bring(neutron, world);
+      expect(refused.get('policy-out')).toMatchObject({ reason: 'TooLarge' });
+      expect(enforced.get('policy-out')).toEqual(['port-a']);
+      expect([passes(neutron, 'a', 'b'), passes(neutron, 'a', 'c')]).toEqual([false, false]);
+      expect(passes(neutron, 'b', 'a')).toBe(true);
+      await bring(neutron, { policies: [many], labels });
+      expect(passes(neutron, 'a', 'b')).toBe(true);
+    }
+  });
+
+  it('isolates the pods of a policy for which it leaves no quota, and those that a policy that stays comes to select', async () => {
+    const neutron = memory();
+    neutron.limits = { groups: 4, rules: 100 };
+    const { refused } = await bring(neutron, { policies: [ingress], labels });
+    expect(refused.get('policy-in')).toMatchObject({ reason: 'QuotaExceeded' });
+    expect([passes(neutron, 'b', 'a'), passes(neutron, 'a', 'b')]).toEqual([false, true]);
+    neutron.limits = { groups: 5, rules: 100 };
+    await bring(neutron, { policies: [ingress], labels });
+    const next = { ...ingress, spec: policy('in', fromLabel('other')).spec };
+    await bring(neutron, { policies: [next], labels });
+    expect([passes(neutron, 'b', 'a'), passes(neutron, 'b', 'c')]).toEqual([true, false]);
   });
 });
 

@@ -86,14 +86,21 @@ export const createSides = ({ cluster, members, selectorOf }: SidesFacts) => {
     ),
   ];
 
-  /** Those of the peers on whose pods the port has this number. */
-  const sidesWithNumber = (peer: Peer | undefined, named: Group, number: number): Side[] => {
-    if (peer === undefined) return sidesOfPods(named, number);
+  /** The peer's pods, by the numbers that the port has on them: other pods add none. */
+  const sidesOfName = (peer: Peer | undefined, named: Group): (Side & { number: number })[] => {
     const { port } = named;
-    if ('group' in peer) {
-      const group = { ...selectorOf(peer.group), ...(port && { port }) };
-      return sidesOfPods(group, number);
-    }
+    const isOfPods = peer !== undefined && 'group' in peer;
+    const group = isOfPods ? { ...selectorOf(peer.group), ...(port && { port }) } : named;
+    return members.numbersOf(group).flatMap((number) => {
+      const sides =
+        peer === undefined || isOfPods
+          ? sidesOfPods(group, number)
+          : sidesOfBlock(peer, named, number);
+      return sides.map((side) => ({ ...side, number }));
+    });
+  };
+
+  const sidesOfBlock = (peer: BlockPeer, named: Group, number: number): Side[] => {
     const { portAddresses, addresses } = members.of(named, number);
     const within = [...new Set([...portAddresses, ...addresses])].filter((text) =>
       piecesOfPeer(peer).some((piece) => isIn(piece, text)),
@@ -101,10 +108,12 @@ export const createSides = ({ cluster, members, selectorOf }: SidesFacts) => {
     return sidesOfAddresses(portBlockName(cluster, { peer, named, number }), within);
   };
 
-  return { groups, attached, addressGroups, pieces, sidesOf, sidesWithNumber };
+  return { groups, attached, addressGroups, pieces, sidesOf, sidesOfName };
 };
 
-const piecesOfPeer = ({ cidr, except }: Extract<Peer, { cidr: string }>): Block[] => {
+type BlockPeer = Extract<Peer, { cidr: string }>;
+
+const piecesOfPeer = ({ cidr, except }: BlockPeer): Block[] => {
   const block = parseBlock(cidr);
   // The compiler has looked at them.
   if (block === undefined) throw new Error(`${cidr} is no block`);

@@ -2,6 +2,7 @@
  * All that is to be in Neutron: the parts of the policies that can be carried, what stays of those
  * that cannot, and groups that let pass what no policy is about. Pure.
  */
+import { crowdedText, MAX_GROUP_MEMBERS } from '#shared/policy/bounds.ts';
 import { blockText, parseAddress, WIDTH } from '#shared/policy/addresses.ts';
 import type { AnyPolicy } from '../network-policy/kept.ts';
 import type { Members } from './members.ts';
@@ -13,7 +14,13 @@ import {
   policyTag,
   type PolicyDirection,
 } from './names.ts';
-import { ownSelectorOf, partsOf, ruleText, type PolicyParts } from './policy-parts.ts';
+import {
+  ownSelectorOf,
+  partsOf,
+  ruleText,
+  type Isolated,
+  type PolicyParts,
+} from './policy-parts.ts';
 import {
   groupsByName,
   lastFormOf,
@@ -24,7 +31,10 @@ import {
 import { quotaProblem, type Quotas } from './quota.ts';
 import type { GroupRule, WantedInNeutron, WantedGroup } from './types.ts';
 
-/** Why a policy is not carried; what was last carried of it stays. */
+/**
+ * Why a policy is not carried. What was last carried of it stays, unless pods of others make it too
+ * large.
+ */
 export type PolicyRefusal = {
   reason: 'QuotaExceeded' | 'TooLarge' | 'InvalidSpec';
   message: string;
@@ -53,6 +63,8 @@ export type WantedResult = {
   refused: ReadonlyMap<string, PolicyRefusal>;
   /** Ports by the uid of a policy that isolates them, also by what is left of it. */
   enforced: ReadonlyMap<string, readonly string[]>;
+  /** Texts about policies where a namespace brings more than its share into a selector, by uid. */
+  crowded: ReadonlyMap<string, string>;
   /** Whether anything is to be made of which there is a quota. */
   needsQuota: boolean;
 };
@@ -72,7 +84,7 @@ export const wantedOf = (facts: WantedFacts): WantedResult => {
   for (const policy of presentFirst(facts.policies, present)) {
     const parts = partsOf(cluster, policy, facts.members);
     if ('refused' in parts) {
-      if (maySelectPorts(policy, facts.members)) draft.refuse(policy.uid, parts.refused);
+      if (maySelectPorts(policy, facts.members)) draft.refuse(policy.uid, parts);
     } else if (parts.selected.length > 0) takeOrRefuse(draft, { policy, parts, baseProblem });
   }
   return baseProblem === undefined ? draft.result() : nothingFits(present, draft.result());
@@ -88,7 +100,11 @@ const takeOrRefuse = (
 ): void => {
   const problem = baseProblem ?? draft.take(parts.groups);
   if (problem === undefined) draft.carry(policy.uid, parts);
-  else draft.refuse(policy.uid, { reason: 'QuotaExceeded', message: problem });
+  else
+    draft.refuse(policy.uid, {
+      refused: { reason: 'QuotaExceeded', message: problem },
+      isolated: parts,
+    });
 };
 
 /** It is not known of one that cannot be read. */
@@ -97,12 +113,15 @@ const maySelectPorts = (policy: AnyPolicy, members: Members): boolean => {
   return pods === undefined || members.of(pods).ports.length > 0;
 };
 
+/** `isolated`: whom the policy isolates all the same, so that nothing of others opens a pod. */
+type Refused = { refused: PolicyRefusal; isolated?: Isolated; isByOthers?: boolean };
+
 type Draft = {
   addressGroups: Map<string, readonly string[]>;
   /** All of them, or none: then it is what is said of the quota. */
   take: (groups: readonly WantedGroup[]) => string | undefined;
   carry: (uid: string, parts: PolicyParts) => void;
-  refuse: (uid: string, refusal: PolicyRefusal) => void;
+  refuse: (uid: string, refused: Refused) => void;
   result: () => WantedResult;
 };
 
@@ -113,6 +132,7 @@ const createDraft = ({ cluster, ports, present, quotas }: WantedFacts): Draft =>
   const isolated = new Map(ports.map((id) => [id, new Set<PolicyDirection>()]));
   const refused = new Map<string, PolicyRefusal>();
   const enforced = new Map<string, readonly string[]>();
+  const crowded = new Map<string, string>();
   const untouched = new Set<string>();
   const kept: (readonly [string, readonly string[]])[] = [];
   const missing = createMissing(present);
@@ -136,6 +156,11 @@ const createDraft = ({ cluster, ports, present, quotas }: WantedFacts): Draft =>
     enforced.set(uid, [...new Set(last.isolates.map(({ port }) => port))]);
   };
 
+  const isolate = (uid: string, { selected, isolates }: Isolated): void => {
+    for (const id of selected) for (const direction of isolates) isolated.get(id)?.add(direction);
+    enforced.set(uid, [...new Set([...(enforced.get(uid) ?? []), ...selected])]);
+  };
+
   const withBase = (): void => {
     for (const [id, names] of ofPort) {
       const directions = isolated.get(id);
@@ -151,14 +176,14 @@ const createDraft = ({ cluster, ports, present, quotas }: WantedFacts): Draft =>
     carry: (uid, parts) => {
       for (const [name, addresses] of parts.addressGroups) addressGroups.set(name, addresses);
       for (const [name, ids] of parts.members) for (const id of ids) ofPort.get(id)?.add(name);
-      for (const id of parts.selected)
-        for (const direction of parts.isolates) isolated.get(id)?.add(direction);
-      enforced.set(uid, parts.selected);
+      isolate(uid, parts);
+      if (parts.brought > MAX_GROUP_MEMBERS) crowded.set(uid, crowdedText(parts.brought));
     },
-    refuse: (uid, refusal) => {
+    refuse: (uid, { refused: refusal, isolated: whom, isByOthers }) => {
       refused.set(uid, refusal);
-      const last = lastFormOf(present, uid);
+      const last = isByOthers ? undefined : lastFormOf(present, uid);
       if (last) keep(uid, last);
+      if (whom) isolate(uid, whom);
     },
     result: () => {
       withBase();
@@ -169,6 +194,7 @@ const createDraft = ({ cluster, ports, present, quotas }: WantedFacts): Draft =>
         wanted: { groups, addressGroups, ports: ofPort, untouched },
         refused,
         enforced,
+        crowded,
         needsQuota: need.groups + need.rules > 0 || refused.size > 0,
       };
     },
@@ -186,7 +212,7 @@ const presentFirst = (policies: readonly AnyPolicy[], present: PresentInNeutron)
 /** Not even the groups that every port needs: all stays as it is. */
 const nothingFits = (
   present: PresentInNeutron,
-  rest: Pick<WantedResult, 'refused' | 'enforced'>,
+  rest: Pick<WantedResult, 'refused' | 'enforced' | 'crowded'>,
 ): WantedResult => {
   const nameOf = (id: string): string[] => {
     const group = present.groups.get(id);
