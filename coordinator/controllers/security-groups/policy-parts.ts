@@ -36,7 +36,7 @@ export type PolicyParts = {
   /** Ids of ports by the name of a group. */
   members: ReadonlyMap<string, readonly string[]>;
   addressGroups: ReadonlyMap<string, readonly string[]>;
-  /** Of its selectors of several namespaces the most that one selects, carried or not. */
+  /** The most that one of its selectors of several namespaces selects, carried or not. */
   brought: number;
 };
 
