@@ -79,10 +79,17 @@ export const plainNetwork = () =>
 /** As `networks`, without negation. */
 export const plainNetworks = () =>
   optionalText({
-    must: 'must be IPv4 or IPv6 addresses or networks such as 192.168.1.0/24, separated by commas',
+    must: 'must be IPv4 or IPv6 addresses or networks such as 192.168.1.0/24, separated by commas; a mask has no gaps',
     maxLength: MAX_LIST_TEXT,
     pattern: severalOf(NETWORK),
-    holds: every(isNetwork),
+    holds: every((item) => isRouted(item)),
+  });
+
+/** The networks of a text, with prefix lengths: of a mask strongSwan makes /32. */
+export const withPrefixes = (value: string): string[] =>
+  parts(value).map((item) => {
+    const [address = '', mask = ''] = item.split('/');
+    return mask.includes('.') ? `${address}/${bitsOf(mask).replaceAll('0', '').length}` : item;
   });
 
 /** An item of a list of networks. */

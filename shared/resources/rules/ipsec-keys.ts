@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { UciSection, UciValue } from '../../uci/model.ts';
+import { addressOf, familyOf, numberOf } from '../../util/addresses.ts';
 import type { Capabilities, IpsecDialect } from '../capabilities.ts';
 import type { Clash, Sharing } from '../kind.ts';
 import { NO } from '../render.ts';
@@ -17,11 +18,18 @@ type Identities = {
 const ANYBODY = '%any';
 
 /**
- * As far as strongSwan takes two texts for one identity: whatever their case, and blanks between
- * the parts of a name.
+ * As far as strongSwan takes two texts for one identity: whatever their case, blanks and commas or
+ * slashes between the parts of a name, and words in front that only say what it is.
  */
-const identity = (text: UciValue | undefined): string =>
-  typeof text === 'string' ? text.toLowerCase().replaceAll(' ', '').replace(/^@/, '') : '';
+const identity = (text: UciValue | undefined): string => {
+  if (typeof text !== 'string') return '';
+  const bare = text
+    .toLowerCase()
+    .replaceAll(' ', '')
+    .replace(/^(@|(fqdn|dns|email|rfc822|userfqdn):)/, '');
+  if (familyOf(bare) === 6) return addressOf(numberOf(bare), 6);
+  return /^\/.*=/.test(bare) ? bare.slice(1).replaceAll('/', ',') : bare;
+};
 
 /**
  * Whose a key is, in no order. swanctl's script gives a key no identity of the other side without

@@ -2,8 +2,9 @@
  * The fields of IpsecHost and IpsecSite. Init scripts paste them into strongSwan's files, so what
  * has a meaning there is refused.
  */
+import { isIPv4 } from 'node:net';
 import * as z from 'zod';
-import { MAX_ITEMS, count, flag, mark, plainNetworks, reference } from '../fields.ts';
+import { MAX_ITEMS, NO_ZEROS, count, flag, mark, plainNetworks, reference } from '../fields.ts';
 import { CERTIFICATE_MUST, PRIVATE_KEY_MUST } from './ipsec-certificates.ts';
 import { certificatesIn, privateKeyIn } from '../pem.ts';
 import { oneOf, optionalText, text } from '../schema.ts';
@@ -110,6 +111,9 @@ export const connectionFields = () => ({
   if_id: count(0, 4_294_967_295).describe('Id of an XFRM interface.'),
 });
 
+/** What the resolver takes for an IPv4 address: of 010.1.1.1 it makes 8.1.1.1, of 10.1 10.0.0.1. */
+const DIGITS = /^(0x[\da-f]*|\d+)(\.(0x[\da-f]*|\d+))*$/i;
+
 const secretReference = () =>
   z.strictObject({
     name: text({
@@ -134,9 +138,10 @@ export const remoteFields = <Connection extends z.ZodType>(connection: Connectio
     pattern: '[A-Za-z0-9_-]+',
   }).describe(`${VTI_BASED}: routes, not IPsec policies, select the packets of a connection.`),
   remote: text({
-    must: 'must be an address, a host name or %any',
+    must: `must be an address ${NO_ZEROS}, a host name or %any`,
     maxLength: 253,
     pattern: '%?([A-Za-z0-9_.-]|[A-Za-z0-9_.:-]{2,})',
+    holds: (value) => !DIGITS.test(value) || isIPv4(value),
   }).describe('The other side: address, host name, or %any.'),
   authentication_method: z.enum(['psk', 'pubkey']).describe('How both sides authenticate.'),
   crypto_proposal: z

@@ -3,7 +3,7 @@ import { alike, given, is, not, present, specRule, unique, when } from '../condi
 import type { UciSection } from '../../uci/model.ts';
 import { uciName } from '../../uci/names.ts';
 import type { IpsecService } from '../capabilities.ts';
-import { parts } from '../fields.ts';
+import { withPrefixes } from '../fields.ts';
 import {
   certificateFiles,
   certificateLacks,
@@ -126,7 +126,7 @@ const LEFT_OUT = [
   ['local_firewall', /^(no)?$/, 'make FirewallRules for its packets'],
 ] as const;
 
-const ANYBODY = /^(%.*|0\.0\.0\.0|::)$/;
+const ANYBODY = /^(%.*|0\.0\.0\.0|[0:]*:[0:]*|[\d.]+-[\d.]+|.*:.*-.*)$/;
 /** What strongSwan decodes before it is used as a key. */
 const DECODED = /^0[sx]/i;
 
@@ -266,15 +266,15 @@ const swanctlConnection = (
   section(conn_type, uciNameOf(name), {
     mode: conn_type,
     startaction: mode,
-    local_subnet: options.local_subnet && parts(options.local_subnet),
-    remote_subnet: options.remote_subnet && parts(options.remote_subnet),
+    local_subnet: options.local_subnet && withPrefixes(options.local_subnet),
+    remote_subnet: options.remote_subnet && withPrefixes(options.remote_subnet),
     updown: options.local_updown,
     if_id: options.if_id,
     crypto_proposal: crypto_proposal?.map(uciNameOf),
   });
 
 const joined = (networks: string | undefined): string | undefined =>
-  networks && parts(networks).join(',');
+  networks && withPrefixes(networks).join(',');
 
 /** With any `type` the API sets options for all remotes; not VTI-based means what none means. */
 const remoteResource = icnResource<Remote>({

@@ -122,6 +122,13 @@ describe('a remote, at admission,', () => {
       { remote: '::', ...connecting({ mode: 'route' }) },
       /route never/,
     ],
+    ['any address at all', { remote: '::0', ...connecting({ mode: 'start' }) }, /start never/],
+    [
+      'a range of addresses',
+      { remote: '10.0.0.1-10.0.0.9', ...connecting({ mode: 'start' }) },
+      /start never/,
+    ],
+    ['a host with a dash', { remote: 'abc-def', ...connecting({ mode: 'start' }) }, /^none$/],
     ['waiting for anybody', { remote: '%any' }, /^none$/],
     [
       'what the other side does',
@@ -132,6 +139,39 @@ describe('a remote, at admission,', () => {
   ])('is warned of: %s', (_what, spec, expected) => {
     expect(words(spec)).toMatch(expected);
   });
+});
+
+describe('addresses of a remote', () => {
+  const check = (spec: object) => {
+    const kind = kindOf('IpsecSite');
+    return kind && JSON.stringify(checkSpec(kind, site('a', spec).spec));
+  };
+  const between = (local_subnet: string) => ({
+    connections: [{ ...connection, local_subnet, remote_subnet: '10.2.0.0/16' }],
+  });
+
+  it.each([SWANCTL, CLASSIC])('have prefix lengths, of which a mask is one', (input) => {
+    const rule = site('a', between('10.1.0.0/255.255.255.0, 10.3.0.0/0.0.0.0'));
+    const sections = compile(inputOf([rule, proposal()], input)).desired.get('ipsec') ?? [];
+    const section = sections.find(({ type }) => type === 'tunnel');
+    expect(String(section?.options['local_subnet'])).toBe('10.1.0.0/24,10.3.0.0/0');
+  });
+
+  it.each<[string, object]>([
+    ['a mask with a gap', between('10.1.0.0/255.0.255.0')],
+    ['an address in octal digits', { remote: '010.255.0.2' }],
+    ['an address of two parts', { remote: '10.99' }],
+    ['an address in hexadecimal digits', { remote: '0x0aff0002' }],
+  ])('are not %s', (_what, spec) => {
+    expect(check(spec)).toMatch(/"problem"/);
+  });
+
+  it.each(['10.255.0.2', 'fd00::2', '10.example.org', '0xa.example', '%any'])(
+    'may be %s',
+    (remote) => {
+      expect(check({ remote })).not.toMatch(/"problem"/);
+    },
+  );
 });
 
 describe("what OpenWRT's swanctl does not have", () => {
@@ -216,6 +256,10 @@ describe('pre-shared keys', () => {
     ['without identities', {}, {}, both],
     ['with the same pair', ids('us', 'them'), ids('us', 'them'), both],
     ['with the same pair in other words', ids('@us', 'C=DE, O=x'), ids('US', 'c=de,o=X'), both],
+    ['with the same addresses', ids('fd00::1', 'x'), ids('fd00:0::0001', 'x'), both],
+    ['with addresses of a link', ids('fe80::1%a', 'x'), ids('fe80::1%b', 'x'), {}],
+    ['with the same type, said and not', ids('us', 'a@b.c'), ids('fqdn:us', 'email:a@b.c'), both],
+    ['with the same name', ids('us', 'C=DE, O=x'), ids('us', '/C=DE/O=x'), both],
     ['with the same pair the other way round', ids('us', 'them'), ids('them', 'us'), both],
     ['with an identity of the other side alone', ids('', 'x'), ids(undefined, 'y'), both],
     ['with the same identity of this side alone', ids('us'), ids('us'), both],
