@@ -1,6 +1,7 @@
 /**
- * Manifests that people write, with blocks in them that are generated from the registry: the lines between `# begin generated: NAME` and
- * `# end generated`. All else in the file stays as written, comments included.
+ * Manifests that people write, with blocks in them that are generated from the registry: the lines
+ * between `# begin generated: NAME` and `# end generated`. All else in the file stays as written,
+ * comments included.
  */
 import { stringify } from 'yaml';
 import { own } from '#shared/util/own.ts';
@@ -10,7 +11,7 @@ export type Blocks = Readonly<Record<string, readonly object[]>>;
 
 const BLOCK = /^( *)# begin generated: (.+)\n(?:.*\n)*?\1# end generated$/gm;
 
-/** @throws Error for a block that nothing generates, so that a name misspelt is no block that stays as it is */
+/** @throws Error for a block that nothing generates, so that no misspelt block stays as it is */
 export const withBlocks = (text: string, blocks: Blocks): string =>
   text.replaceAll(BLOCK, (_whole, indent: string, name: string) => {
     const items = blocks[name];
@@ -21,7 +22,7 @@ export const withBlocks = (text: string, blocks: Blocks): string =>
 
 const TABLE = /^<!-- begin generated: (.+) -->\n(?:.*\n)*?<!-- end generated -->$/gm;
 
-/** The same of a page, whose blocks are tables. @throws Error as well for a table that the page has no block for */
+/** The same for a page's tables. @throws Error as well for a table without a block in the page */
 export const withTables = (page: string, tables: Readonly<Record<string, string>>): string => {
   const missing = new Set(Object.keys(tables));
   const filled = page.replaceAll(TABLE, (_whole, name: string) => {

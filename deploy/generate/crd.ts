@@ -1,6 +1,7 @@
 /**
- * Makes CustomResourceDefinitions out of the resources' zod schemas. What a structural schema cannot say must not vanish silently:
- * every construct that this file does not know is an error that names its place.
+ * Makes CustomResourceDefinitions out of the resources' zod schemas. What a structural schema
+ * cannot say must not vanish silently: every construct that this file does not know is an error
+ * that names its place.
  */
 import type { Resource } from '#shared/resources/resource.ts';
 import * as z from 'zod';
@@ -17,7 +18,7 @@ export type Schema = {
   minimum?: number;
   maximum?: number;
   'x-kubernetes-int-or-string'?: true;
-  /** Of what is text or number. */
+  /** Examples of what is text or number. */
   'x-examples'?: readonly (string | number)[];
   'x-kubernetes-validations'?: readonly ValidationRule[];
   /** Keywords that pass through. */
@@ -105,8 +106,8 @@ const specDescriptionOf = ({ status, kind }: Resource): string =>
   `What the ${kind} ${status ? 'is to be' : 'says'}. Blank text is the same as an absent field.`;
 
 /**
- * `kubectl explain` shows descriptions, and no rule. What is text or number it calls an object, so that a description has to say what can be written;
- * `x-examples` is no word of a CRD.
+ * `kubectl explain` shows descriptions, and no rule. What is text or number it calls an object, so
+ * that a description has to say what can be written; `x-examples` is no word of a CRD.
  */
 const withForms = ({ 'x-examples': examples, ...schema }: Schema): Schema => {
   const { description, properties, items } = schema;
@@ -207,8 +208,9 @@ const isMapValue = (schema: object, key: string, value: unknown): value is objec
   key === 'additionalProperties' && 'maxProperties' in schema && typeof value === 'object';
 
 /**
- * The API server prunes unknown fields by itself, and refuses `additionalProperties: false`; beside fields that are kept although they are
- * unknown it takes none. What the keys of a map may be, a rule has to say.
+ * The API server prunes unknown fields by itself, and refuses `additionalProperties: false`; beside
+ * fields that are kept although they are unknown it takes none. What the keys of a map may be, a
+ * rule has to say.
  */
 const isDropped = (schema: object, key: string, value: unknown): boolean =>
   key === '$schema' ||

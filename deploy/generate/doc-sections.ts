@@ -15,7 +15,7 @@ export const docSections = (): string => {
 
 const HEADING = /^(#+) (.*)$/;
 
-/** From its heading to the next one that is not below it. @throws Error when the page has no such heading */
+/** From its heading to the next one that is not below it. @throws Error without such a heading */
 export const sectionOf = (page: string, slug?: string): string => {
   if (slug === undefined) return page;
   const lines = page.split('\n');

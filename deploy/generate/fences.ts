@@ -1,6 +1,7 @@
 /**
- * The parts of the manifests of admission and rights that are about our resources: which requests webhooks and policies are asked about, and what the
- * coordinator may do. In one place, so that no manifest names an API group or a resource by hand.
+ * The parts of the manifests of admission and rights that are about our resources: which requests
+ * webhooks and policies are asked about, and what the coordinator may do. In one place, so that no
+ * manifest names an API group or a resource by hand.
  */
 import {
   FLEET_GROUP,
@@ -22,7 +23,10 @@ import { largestOf } from './spec-size.ts';
 
 type Named = Pick<Resource, 'group' | 'plural' | 'scope'>;
 
-/** Requests about any resource of these groups, also one of another version that this one does not know; `names`: those of subresources are apart. */
+/**
+ * Requests about any resource of these groups, also one of another version that this one does not
+ * know; `names`: those of subresources are apart.
+ */
 const requests = (
   resources: readonly Named[],
   operations: readonly string[],
@@ -91,7 +95,7 @@ const notRules = (resources: readonly Resource[], rules: readonly KindDefinition
     : [{ name: 'ties-rules-to-a-cnf', expression: expression.join(' && ') }];
 };
 
-/** Those of a group that nobody else writes. */
+/** Those of a group that no other client writes. */
 const aloneOf = (resources: readonly Resource[], of: string): Resource[] =>
   resources.filter(({ group, isCoordinatorsAlone }) => isCoordinatorsAlone && group === of);
 
@@ -103,7 +107,7 @@ type Owner = Pick<Resource, 'group' | 'version' | 'kind'>;
 
 const POD: Owner = { group: '', version: 'v1', kind: 'Pod' };
 
-/** Of what the coordinator makes of something that can be deleted: of which kinds that can be. */
+/** Kinds that can be deleted of which the coordinator makes something. */
 const ownersOf = (rules: readonly KindDefinition[]): object[] => {
   const owned = rules.flatMap(({ plural, kind }): [plural: string, owners: Owner[]][] => {
     const owners = rules.filter(({ generates }) => generates?.kinds.includes(kind));
@@ -130,7 +134,7 @@ const LEAST_FOR_ANNOTATIONS = 32_768;
 /** The API server allows no more of any object. */
 const MOST_FOR_ANNOTATIONS = 262_144;
 
-/** Of the rest of a spec, which no schema bounds. */
+/** Bytes of the rest of a spec, which no schema bounds. */
 const besideSchema = ({ plural }: Resource): number =>
   plural === cnfDeploymentResource.plural ? MAX_TEMPLATE_BYTES : 0;
 

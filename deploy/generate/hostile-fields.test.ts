@@ -1,6 +1,7 @@
 /**
- * Every text and number of every rule, with what has a meaning in a shell, in UCI, in strongSwan's files or in nft: scripts of OpenWRT and of ICN paste values
- * unquoted. Whatever a field takes of it is listed here with the reason. CRDs must refuse it too, since the webhook may be away.
+ * Every text and number of every rule, with what has a meaning in a shell, in UCI, in strongSwan's
+ * files or in nft: scripts of OpenWRT and of ICN paste values unquoted. Whatever a field takes of
+ * it is listed here with the reason. CRDs must refuse it too, since the webhook may be away.
  */
 import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
@@ -130,7 +131,7 @@ const takenIn = (path: string): readonly string[] => {
 /** Longer than any that is of use against a pattern; a linear one takes no millisecond for it. */
 const MOST_LETTERS = 4_096;
 const LETTERS = ['a', 'i', 'x', '0', '1', ' ', ',', '.', ':', '-', '/', '!', '_', '='];
-/** Of what repeats in two ways, and then does not match at all. */
+/** Texts that repeat in two ways, and then do not match at all. */
 const longTexts = (): readonly string[] =>
   LETTERS.flatMap((one) =>
     LETTERS.flatMap((other) => {

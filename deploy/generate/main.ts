@@ -1,7 +1,8 @@
 /**
- * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, JSON schemas of the CLI's output,
- * the reference page of kinds, tables of other pages, and Helm's chart. With
- * `--check` it writes nothing and fails when a file differs, so that nobody forgets.
+ * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, JSON
+ * schemas of the CLI's output, the reference page of kinds, tables of other pages, and Helm's
+ * chart. With `--check` it writes nothing and fails when a file differs, so that it is not
+ * forgotten.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

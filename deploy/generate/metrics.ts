@@ -1,4 +1,4 @@
-/** What both programs show to Prometheus, from the code that shows it, and the alarms of deploy/alerts.yaml. */
+/** What both programs show to Prometheus, by the code that shows it, and deploy/alerts.yaml. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';

@@ -1,6 +1,7 @@
 /**
- * Rights, and the ClusterRoles of those who have them in their namespaces: of agents, reading rules, and those that hold keys apart; of people who look at
- * rules and CNFs, and who ask agents. Administrators bind people's roles to whom they want.
+ * Rights, and the ClusterRoles of those who have them in their namespaces: of agents, reading
+ * rules, and those that hold keys apart; of people who look at rules and CNFs, and who ask agents.
+ * Administrators bind people's roles to whom they want.
  */
 import { AGENT_KEYS_ROLE, AGENT_ROLE, DEBUG_ROLE, VIEWER_ROLE } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';

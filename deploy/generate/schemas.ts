@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { schemas } from '../../coordinator/cli/schemas.ts';
 
-/** File name and text. What a later version adds must not make a document wrong, so unknown fields are allowed. */
+/** File name and text. Unknown fields are allowed: a later version may add some. */
 export const outputSchemas = (): [string, string][] =>
   Object.entries(schemas).map(([name, schema]) => {
     const json = z.toJSONSchema(schema, { io: 'input' });

@@ -3,7 +3,7 @@ import type { Schema } from './crd.ts';
 
 const INTEGER = 20;
 const FALSE = 5;
-/** Of an annotation or a label, and so of any map's. */
+/** Length of an annotation or a label, and so of any map's key. */
 const KEY = 317;
 
 /** In characters. @throws when something in it has no bound, which `path` names */

@@ -1,9 +1,12 @@
-/** docs/status.md: what each reason means, and what to do, stands in its tables as it does in the code; the rest of the page is written by hand. */
+/**
+ * docs/status.md: what each reason means, and what to do, stands in its tables as it does in the
+ * code; the rest of the page is written by hand.
+ */
 import { conditionReasons, reasons } from '#shared/protocol/reasons.ts';
 import { own } from '#shared/util/own.ts';
 import { cureInDocs, cures, FINE, removalCures } from '../../coordinator/views/cures.ts';
 
-/** Of three columns: the reason, what it means, and what to do. */
+/** A row of three columns: the reason, what it means, and what to do. */
 const ROW = /^\| `([A-Z]\w+)` \| [^|]*\| [^|\n]+\|$/gm;
 /** From here on what to do is about rules that are being deleted. */
 const DELETIONS = '\n## A deletion is blocked\n';

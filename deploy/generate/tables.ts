@@ -1,4 +1,7 @@
-/** The tables of docs/ that are made from the code. Each stands in a block of its page; all else there is written by hand. */
+/**
+ * The tables of docs/ that are made from the code. Each stands in a block of its page; all else
+ * there is written by hand.
+ */
 import { settings } from '#shared/inject/annotations.ts';
 import { agentEnvSchema } from '../../agent/env.ts';
 import { coordinatorEnvSchema } from '../../coordinator/settings/env.ts';

@@ -1,8 +1,10 @@
 /**
- * Bundles a program and everything it imports into `main.mjs`, so that an image needs Node and that folder alone. What a
- * program imports only when needed (`await import`) is a file beside it: merely being in the bundle, the kubeconfig reader
- * of client-node cost an agent 16 MB of memory that it never used in a pod (90 against 74 MB, measured).
- * `node deploy/images/bundle.ts agent/main.ts dist/agent`; `node deploy/images/bundle.ts coordinator/main.ts dist/coordinator sdewan=coordinator/cli/main.ts`
+ * Bundles a program and everything it imports into `main.mjs`, so that an image needs Node and that
+ * folder alone. What a program imports only when needed (`await import`) is a file beside it:
+ * merely being in the bundle, the kubeconfig reader of client-node cost an agent 16 MB of memory
+ * that it never used in a pod (90 against 74 MB, measured). `node deploy/images/bundle.ts
+ * agent/main.ts dist/agent`; `node deploy/images/bundle.ts coordinator/main.ts dist/coordinator
+ * sdewan=coordinator/cli/main.ts`
  */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -11,7 +13,12 @@ import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { installedManifests } from '../installation/manifests.ts';
 import { writeLicenses } from './licenses.ts';
 
-/** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB, the CLI 0.16 MB, roll-outs 0.03 MB, the dashboard 0.08 MB, NetworkPolicies 0.03 MB, WebSockets 0.05 MB, what `sdewan install` applies 0.05 MB, what `sdewan docs` shows 0.04 MB, traces 0.05 MB. */
+/**
+ * A bundle above this has caught something that it should not: a whole client library, a test. The
+ * X.509 library is 0.35 MB, the CLI 0.16 MB, roll-outs 0.03 MB, the dashboard 0.08 MB,
+ * NetworkPolicies 0.03 MB, WebSockets 0.05 MB, what `sdewan install` applies 0.05 MB, what `sdewan
+ * docs` shows 0.04 MB, traces 0.05 MB.
+ */
 export const MAX_BUNDLE_BYTES = 2_370_000;
 
 /** English is zod's default. */
@@ -29,8 +36,8 @@ const undiciPool: Plugin = {
 };
 
 /**
- * The kubeconfig reader names the folder of all API objects to get two functions from it, and its package does not say that loading a
- * file does nothing else: 370 kB of classes that nobody calls.
+ * The kubeconfig reader names the folder of all API objects to get two functions from it, and its
+ * package does not say that loading a file does nothing else: 370 kB of classes that are not used.
  */
 const CLIENT_NODE = /\/node_modules\/@kubernetes\/client-node\/dist\//;
 const clientNodeParts: Plugin = {
@@ -44,7 +51,10 @@ const clientNodeParts: Plugin = {
   },
 };
 
-/** What `sdewan install` applies: a bundle has no manifests beside it. Compressed, since most of it is the schemas of kinds: 300 kB. */
+/**
+ * What `sdewan install` applies: a bundle has no manifests beside it. Compressed, since most of it
+ * is the schemas of kinds: 300 kB.
+ */
 const MANIFESTS = /\/deploy\/installation\/manifests\.ts$/;
 const manifestsInside: Plugin = {
   name: 'manifests-inside',
@@ -64,8 +74,9 @@ const REQUIRE =
   "import { createRequire as bundledRequire } from 'node:module'; const require = bundledRequire(import.meta.url);";
 
 /**
- * Node reads every export of a built-in module that an ES module imports, also those that it loads when first read. For `node:http`
- * that is its WebSocket and with it a whole second undici: 16 MB of memory and 60 ms at the start (measured, Node 26.4).
+ * Node reads every export of a built-in module that an ES module imports, also those that it loads
+ * when first read. For `node:http` that is its WebSocket and with it a whole second undici: 16 MB
+ * of memory and 60 ms at the start (measured, Node 26.4).
  */
 const lazyBuiltins: Plugin = {
   name: 'lazy-builtins',
@@ -79,7 +90,7 @@ const lazyBuiltins: Plugin = {
   },
 };
 
-/** Of every bundle of ours. */
+/** The settings of every bundle of ours. */
 export const SETTINGS = {
   bundle: true,
   metafile: true,
@@ -98,7 +109,8 @@ export const SETTINGS = {
 } satisfies BuildOptions;
 
 /**
- * Size of all files in bytes. `others`: further programs beside `main.mjs`, by name; they share what they have in common.
+ * Size of all files in bytes. `others`: further programs beside `main.mjs`, by name; they share
+ * what they have in common.
  * @throws when an entry does not bundle, or to more than it should
  */
 export const bundle = async (

@@ -1,6 +1,6 @@
 /**
- * `npm run executable`: the CLI as one executable file with the Node that runs this, for machines without Node. For this platform:
- * another one's is made there.
+ * `npm run executable`: the CLI as one executable file with the Node that runs this, for machines
+ * without Node. For this platform: another one's is made there.
  *
  *   node deploy/images/executable.ts [FILE]
  */
@@ -16,7 +16,7 @@ import { writeLicenses } from './licenses.ts';
 const root = resolve(import.meta.dirname, '../..');
 const DEFAULT_FILE = join(root, 'dist/kubectl-sdewan');
 
-/** Its size in bytes; the licences of what is in it lie beside it. @throws when it cannot be made */
+/** Its size in bytes; licences of what is in it lie beside it. @throws when it cannot be made */
 export const makeExecutable = async (file: string): Promise<number> => {
   const folder = await mkdtemp(join(tmpdir(), 'sdewan-executable-'));
   try {

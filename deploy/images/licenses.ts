@@ -1,6 +1,7 @@
 /**
- * The licences of what a bundle holds of others, with name and version of each package. Made of what the bundler has read, so it names
- * what is there and nothing else. The same bundle gives the same file.
+ * The licences of what a bundle holds of others, with name and version of each package. Made of
+ * what the bundler has read, so it names what is there and nothing else. The same bundle gives the
+ * same file.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -25,7 +26,7 @@ const licenseOf = async (folder: string): Promise<string> => {
   return [`${name} ${version}: ${license}`, ...texts.map((one) => one.trim())].join('\n\n');
 };
 
-/** Writes them into the folder of the bundle. `files`: those that it is made of. @throws when a package can't be read */
+/** Writes them into the bundle's folder. `files`: what it is made of. @throws if unreadable */
 export const writeLicenses = async (folder: string, files: readonly string[]): Promise<void> => {
   const packages = files.flatMap((file) => PACKAGE_FOLDER.exec(resolve(file))?.[1] ?? []);
   const texts = await Promise.all([...new Set(packages)].sort().map(licenseOf));

@@ -1,6 +1,6 @@
 /**
- * What our programs use of undici, in place of its index, which loads all that it has: fetch, WebSockets, caches, mocks. A third of
- * an agent's bundle was never called.
+ * What our programs use of undici, in place of its index, which loads all that it has: fetch,
+ * WebSockets, caches, mocks. A third of an agent's bundle was never called.
  */
 const Dispatcher = require('undici/lib/dispatcher/dispatcher.js');
 

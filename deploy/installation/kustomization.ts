@@ -1,6 +1,6 @@
 /**
- * What a kustomization of this folder installs, without kustomize: of its features only those that are used here, and an error for any other.
- * Tests hold it to what kubectl renders.
+ * What a kustomization of this folder installs, without kustomize: of its features only those that
+ * are used here, and an error for any other. Tests hold it to what kubectl renders.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

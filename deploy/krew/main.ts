@@ -1,6 +1,7 @@
 /**
- * `npm run krew -- URL`: the plugin's archive for this platform, and the manifest of all archives that lie in dist/krew. Those of other platforms are
- * made there, and put beside it. URL: where they will be fetched from.
+ * `npm run krew -- URL`: the plugin's archive for this platform, and the manifest of all archives
+ * that lie in dist/krew. Those of other platforms are made there, and put beside it. URL: where
+ * they will be fetched from.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -5,7 +5,7 @@
 
 const COLUMNS = 100;
 /** The component that acts is named instead. */
-const VAGUE = /\bwho (?:may|can|has|is)\b|\b(?:somebody|nobody|whoever)\b/gi;
+const VAGUE = /\bwho\s+(?:may|can|has|is)\b|\b(?:somebody|nobody|whoever)\b/gi;
 /** Prepositions; conjunctions; articles and pronouns. */
 const NO_VERBS = [
   'about|above|after|against|among|at|before|behind|beside|between|beyond|by|during|for|from|in|inside|into|of|on|out|outside|over|since|through|to|toward|under|until|up|upon|with|within|without',

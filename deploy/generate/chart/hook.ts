@@ -1,6 +1,7 @@
 /**
- * What Helm runs before it uninstalls: `sdewan uninstall`, from the image of the coordinator. Without it Helm would take the coordinator away
- * while rules wait for it to remove their finalizers, and they would stay for ever. It has rights of its own, for as long as it runs.
+ * What Helm runs before it uninstalls: `sdewan uninstall`, from the image of the coordinator.
+ * Without it Helm would take the coordinator away while rules wait for it to remove their
+ * finalizers, and they would stay for ever. It has rights of its own, for as long as it runs.
  */
 import { resources } from '#shared/resources/resources.ts';
 import * as z from 'zod';
@@ -37,7 +38,7 @@ const rules = (): object[] => [
     resources: ['*'],
     verbs: ['list', 'delete', 'patch'],
   },
-  // Otherwise a policy lets nobody take the finalizers of those off that stay.
+  // Otherwise a policy lets no other user take the finalizers of those off that stay.
   {
     apiGroups: ['permissions.sdewan.akraino.org'],
     resources: ['buckettypes'],

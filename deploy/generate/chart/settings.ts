@@ -1,4 +1,7 @@
-/** Values for the coordinator's environment, from the schema that reads it: one for each variable that people set, and that no manifest sets itself. */
+/**
+ * Values for the coordinator's environment, from the schema that reads it: one for each variable
+ * that people set, and that no manifest sets itself.
+ */
 import * as z from 'zod';
 import { coordinatorEnvSchema } from '../../../coordinator/settings/env.ts';
 import { BOOLEAN, TEXT, TEXTS, type Form, type Value } from './value.ts';
@@ -7,7 +10,10 @@ const PREFIX = 'SDEWAN_';
 /** Its name is OpenTelemetry's. */
 const OTLP_ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
-/** By the manifests; by a value of its own; by names that rights and manifests have; or files, which the chart mounts none of. */
+/**
+ * By the manifests; by a value of its own; by names that rights and manifests have; or files, which
+ * the chart mounts none of.
+ */
 export const NOT_SET_HERE: ReadonlySet<string> = new Set([
   'SDEWAN_REPORT_HOST',
   'SDEWAN_REPORT_PORT',
@@ -27,7 +33,7 @@ export const NOT_SET_HERE: ReadonlySet<string> = new Set([
   'SDEWAN_SERVICE_ACCOUNT_DIR',
 ]);
 
-/** `text`: the value as an environment variable has it, in Helm's language; `unset`: that text at the default. */
+/** `text`: the value as an environment variable, in Helm's language; `unset`: at the default. */
 export type Setting = { variable: string; value: Value; text: string; unset: string };
 
 export const settings = (): Setting[] =>

@@ -1,6 +1,7 @@
 /**
- * An object of Kubernetes as a template of Helm: where `hole` stands in the object, the template has what it says instead. All else is as in the
- * object, and what looks like a template there (an alarm's text) stays text.
+ * An object of Kubernetes as a template of Helm: where `hole` stands in the object, the template
+ * has what it says instead. All else is as in the object, and what looks like a template there (an
+ * alarm's text) stays text.
  */
 import { stringify } from 'yaml';
 

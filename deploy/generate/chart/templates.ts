@@ -1,4 +1,4 @@
-/** The chart's templates: the objects of deploy/ and its components, with values where people set something. */
+/** The chart's templates: the objects of deploy/ and its components, with values to be set. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';

@@ -1,4 +1,4 @@
-/** A value of the chart: what it means, its default, and another one by which tests see that it changes something. */
+/** A value of the chart: what it means, its default, and another one that changes something. */
 import { stringify } from 'yaml';
 
 /** What JSON schema says of it, beside description, default and examples. */
@@ -19,7 +19,7 @@ export type Value = {
 
 export const BOOLEAN: Form = { type: 'boolean' };
 export const TEXT: Form = { type: 'string' };
-/** Of Kubernetes: the API server judges what is in it. */
+/** Values of Kubernetes: the API server judges what is in them. */
 export const OBJECT: Form = { type: 'object' };
 export const OBJECTS: Form = { type: 'array', items: { type: 'object' } };
 export const TEXTS: Form = { type: 'array', items: { type: 'string', minLength: 1 } };
@@ -65,7 +65,7 @@ const textOf = (nodes: ReadonlyMap<string, Node>, indent: string): string[] =>
         ],
   );
 
-/** Of sections of the whole: an unknown value is refused. */
+/** The schema of sections of the whole: an unknown value is refused. */
 export const schemaOf = (values: Values): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'Values of the chart sdewan',
