@@ -41,7 +41,8 @@ export const rulesInFiles = async (
       if (!kind) return problem('kind', noRule(data.kind));
       if (data.apiVersion !== apiVersionOf(kind))
         return problem('apiVersion', `must be ${apiVersionOf(kind)}`);
-      return [data];
+      const [unknown] = unknownIn(object.written, data.kind);
+      return unknown === undefined ? [data] : problem(unknown, 'unknown to this version');
     }),
   );
   for (const line of problems) io.say(line);
@@ -88,6 +89,25 @@ const objectIn = (
     creationTimestamp: '',
   };
   return { ...data, metadata };
+};
+
+const some = z.unknown().optional();
+const METADATA =
+  'annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generateName generation labels managedFields name namespace ownerReferences resourceVersion selfLink uid';
+const metadataSchema = z.strictObject(
+  Object.fromEntries(METADATA.split(' ').map((field) => [field, some])),
+);
+
+/** What the API server refuses also where it has no value. */
+const unknownIn = (written: unknown, kind: string): string[] => {
+  const { spec } = kindOf(kind) ?? cnfDeploymentResource;
+  const shape = { apiVersion: some, kind: some, metadata: metadataSchema, spec, status: some };
+  const issues = z.strictObject(shape).safeParse(written).error?.issues ?? [];
+  return issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => [...issue.path, key].join('.').replaceAll(/\.(\d+)/g, '[$1]'))
+      : [],
+  );
 };
 
 const noRule = (kind: string): string => {

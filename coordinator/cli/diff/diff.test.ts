@@ -58,6 +58,10 @@ it('a rule that gets another label is gone from the one CNF and new on the other
   ]);
 });
 
+it('texts without lines do not differ', () => {
+  expect(changedLines([], [])).toEqual([]);
+});
+
 it('changed lines make the one text of the other', () => {
   const lines = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 8 });
   fc.assert(

@@ -11,6 +11,8 @@ export type Line = z.infer<typeof lineSchema>;
 /** As few changed lines as can be; what goes stands before what comes in its place. */
 export const changedLines = (before: readonly string[], after: readonly string[]): Line[] => {
   const lines: Line[] = [];
+  // Node 26 fails where neither has any, as where a rule has no section.
+  if (before.length === 0 && after.length === 0) return lines;
   for (const [side, text] of diff(before, after)) {
     const sign = side === 0 ? ' ' : side > 0 ? '-' : '+';
     const place =

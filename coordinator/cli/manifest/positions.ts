@@ -10,6 +10,8 @@ export type Path = readonly (string | number)[];
 
 export type Located = {
   value: unknown;
+  /** With the fields that have no value, which `value` has not. */
+  written: unknown;
   /** The place of a field; where it is not there, that of the nearest thing around it. */
   at: (path: Path) => Position;
 };
@@ -21,22 +23,26 @@ export const locatedObjects = (text: string): Located[] => {
   const [error] = documents.flatMap(({ errors }) => errors);
   if (error) throw documentError(error);
   const located = documents.flatMap((document) => {
-    const value = withoutNulls(document.toJS());
-    if (value === null) return [];
+    const written: unknown = document.toJS();
+    if (written === null) return [];
     const at = (path: Path): Position => {
       const { line, col } = lineCounter.linePos(offsetOf(document.contents, path));
       return { line, column: col };
     };
-    return itemsOf({ value, at });
+    return itemsOf({ value: withoutNulls(written), written, at });
   });
   if (located.length === 0) throw new NoDocumentsError('no documents');
   return located;
 };
 
-const itemsOf = ({ value, at }: Located): Located[] => {
-  if (!isList(value)) return [{ value, at }];
-  return value.items.flatMap((item: unknown, index) =>
-    itemsOf({ value: item, at: (path) => at(['items', index, ...path]) }),
+const itemsOf = ({ value, written, at }: Located): Located[] => {
+  if (!isList(written)) return [{ value, written, at }];
+  return written.items.flatMap((item: unknown, index) =>
+    itemsOf({
+      value: withoutNulls(item),
+      written: item,
+      at: (path) => at(['items', index, ...path]),
+    }),
   );
 };
 
