@@ -211,7 +211,9 @@ describe('the CRDs', () => {
     ['another interval', { advertInterval: 2 }, 'spec.advertInterval'],
     ['the default as it is written', { advertInterval: '1' }, 'accepted'],
     ['another address', { addresses: ['10.0.0.2'] }, 'accepted'],
-    ['another virtual router', { virtualRouterId: 7 }, 'accepted'],
+    ['another virtual router', { virtualRouterId: 7 }, 'spec.virtualRouterId'],
+    ['adverts to other addresses', { peers: 'multicast' }, 'spec.peers'],
+    ['adverts to the same addresses', { peers: 'auto' }, 'accepted'],
   ])('say of a VirtualAddress with %s whether it can change so', async (_what, spec, expected) => {
     const name = 'live';
     const live = { network: 'ovn-net1', addresses: ['10.0.0.1'] };

@@ -199,6 +199,29 @@ describe('a place that each reload of mwan3 clears', () => {
     ['FirewallSNAT', { ...SNAT, src: 'lan' }, 'spec.src: .* the rule is not written'],
     ['FirewallSNAT', { ...SNAT, src: 'lan', src_ip: '10.0.0.1' }, 'whichever zone they come from'],
     ['IpsecProposal', { encryption_algorithm: 'aes128' }, 'spec.dh_group: without it'],
+    [
+      'FirewallRule',
+      { src: 'lan', target: 'MARK', set_mark: '1', set_xmark: '2' },
+      'spec.set_xmark: .* takes set_mark alone',
+    ],
+    [
+      'FirewallDNAT',
+      { src: 'lan', proto: 'tcp', src_dport: '!80', dest_ip: '10.0.0.1' },
+      'spec.dest_port: .* excluded port',
+    ],
+    ['Mwan3Rule', { policy: 'default', proto: 'icmp', family: 'ipv6' }, 'spec.proto: in IPv6'],
+    ['Mwan3Rule', { policy: 'default', proto: 'icmp', dest_ip: 'fd00::1' }, 'spec.proto: in IPv6'],
+    [
+      'Mwan3Policy',
+      {
+        members: [
+          { network: 'a', metric: 1, weight: 1000 },
+          { network: 'c', metric: 2, weight: 1 },
+          { network: 'b', metric: 1, weight: 1 },
+        ],
+      },
+      'spec.members.2..weight: mwan3 takes less',
+    ],
   ])(
     'a %s (%j) that may not do what its author intends is allowed, with a warning',
     (kind, spec, warning) => {

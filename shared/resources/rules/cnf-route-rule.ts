@@ -1,5 +1,5 @@
 /** CNFRouteRule: which packets use which routing table: a `rule` of OpenWRT's network package. */
-import { all, any, given, sameFamily, specRule, when } from '../conditions.ts';
+import { all, any, given, matchesAsText, not, sameFamily, specRule, when } from '../conditions.ts';
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { count, digits, mark, NO_ZEROS, routedNetwork } from '../fields.ts';
@@ -52,6 +52,12 @@ export const cnfRouteRule = defineKind({
       'src',
       any(given('src'), given('dst'), given('fwmark')),
       'src, dst or fwmark is required: otherwise all traffic would use the table',
+    ),
+    // The kernel takes a mark of 0 without a mask for none, and all packets fit a mask of 0.
+    specRule(
+      'fwmark',
+      not(matchesAsText('fwmark', '(0x)?0+|.*/(0x)?0+')),
+      'must not be 0 without a mask, or have a mask of 0: all traffic would use the table',
     ),
     specRule(
       'dst',

@@ -69,12 +69,16 @@ export const firewallRule = defineKind({
     ),
     portsNeedProtocol(['src_port', 'dest_port']),
   ],
-  cautions: (rule) =>
-    shutsOut(rule)
+  cautions: (rule) => [
+    ...(rule.target === 'MARK' && rule.set_mark !== undefined && rule.set_xmark !== undefined
+      ? ['spec.set_xmark: firewall4 takes set_mark alone where both are given; remove one of them']
+      : []),
+    ...(shutsOut(rule)
       ? [
           `spec: ${rule.target} of all packets from ${rule.src === '*' ? 'any zone' : `zone ${rule.src}`} to the CNF itself; name protocols, ports or addresses in the spec if only some are meant`,
         ]
-      : [],
+      : []),
+  ],
   references: zoneReferences,
   uci: {
     package: 'firewall',

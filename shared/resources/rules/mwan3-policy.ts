@@ -55,6 +55,16 @@ export const mwan3Policy = defineKind({
       `the name must not be ${BUILT_IN_POLICIES.join(', ')}: mwan3 defines these itself`,
     ),
   ],
+  cautions: ({ members }) =>
+    members.flatMap(({ metric, weight }, index) => {
+      const upToIt = members.slice(0, index + 1).filter((other) => other.metric === metric);
+      const total = upToIt.reduce((sum, other) => sum + other.weight, 0);
+      return weight * 1_000 < total
+        ? [
+            `spec.members[${index}].weight: mwan3 takes less than a thousandth of the traffic for none, so nothing uses it while those of its metric before it are up; write a larger one`,
+          ]
+        : [];
+    }),
   networks: ({ members }) =>
     members.map(({ network }, index) => ({ path: `spec.members[${index}].network`, network })),
   uci: {

@@ -47,6 +47,12 @@ export const mwan3Rule = defineKind({
     ),
   ],
   nameRules: [mwan3NameLimit],
+  cautions: ({ proto, family, src_ip = '', dest_ip = '' }) =>
+    proto === 'icmp' && (family === 'ipv6' || `${src_ip}${dest_ip}`.includes(':'))
+      ? [
+          'spec.proto: in IPv6 too mwan3 takes icmp for ICMP of IPv4, so no packet matches; write all',
+        ]
+      : [],
   references: ({ policy }) =>
     BUILT_IN_POLICIES.includes(policy) ? [] : referenceTo('Mwan3Policy', 'spec.policy', policy),
   uci: {

@@ -43,6 +43,10 @@ export const newPortLacks = (
 };
 
 export const newPortCautions = (target: 'DNAT' | 'SNAT', rule: Redirected): readonly string[] => {
+  if (target === 'DNAT' && rule.dest_port === undefined && rule.src_dport?.startsWith('!'))
+    return [
+      'spec.dest_port: absent, so firewall4 takes the excluded port of src_dport for the new one of all others; name the new port',
+    ];
   const problem = problemOf(target, rule);
   return problem === undefined
     ? []

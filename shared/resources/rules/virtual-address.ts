@@ -54,16 +54,23 @@ const isV6 = ({ addresses }: Pick<Spec, 'addresses'>): boolean =>
   isIPv6(addresses[0]?.split('/')[0] ?? '');
 
 /**
- * Pods that differ in it take each other's adverts for broken ones, so that two of them hold the
- * addresses until all are alike.
+ * Pods that differ in it take each other's adverts for broken ones, or hear none, so that two of
+ * them hold the addresses until all are alike (seen with keepalived 2.2.7).
  */
 const OF_ALL_PODS =
   'cannot change: delete this VirtualAddress, and make a new one with another virtualRouterId';
 
-const celInterval = (object: string): string => {
-  const field = `${object}.spec.advertInterval`;
-  return `(has(${field}) && string(${field}) != '' ? string(${field}) : '${DEFAULT_INTERVAL}')`;
+/** `isText`: CEL takes a text that is converted for one of any length. */
+const celOf = (object: string, field: string, absent: string, isText: boolean): string => {
+  const path = `${object}.spec.${field}`;
+  const value = isText ? path : `string(${path})`;
+  return `(has(${path}) && ${value} != '' ? ${value} : '${absent}')`;
 };
+const isOfAllPods = (field: keyof Spec, absent: string, isText = false) => ({
+  cel: `${celOf('self', field, absent, isText)} == ${celOf('oldSelf', field, absent, isText)}`,
+  message: OF_ALL_PODS,
+  path: `spec.${field}`,
+});
 
 export const virtualAddress = defineKind({
   ...ruleResource,
@@ -94,10 +101,13 @@ export const virtualAddress = defineKind({
       path: 'spec.addresses',
     },
     {
-      cel: `${celInterval('self')} == ${celInterval('oldSelf')}`,
-      message: OF_ALL_PODS,
-      path: 'spec.advertInterval',
+      cel: 'self.spec.addresses.all(a, a in oldSelf.spec.addresses) || !self.spec.addresses.exists(a, a in oldSelf.spec.addresses)',
+      message: `some of them ${OF_ALL_PODS}`,
+      path: 'spec.addresses',
     },
+    isOfAllPods('virtualRouterId', DEFAULT_ROUTER),
+    isOfAllPods('advertInterval', DEFAULT_INTERVAL),
+    isOfAllPods('peers', 'auto', true),
   ],
   networks: ({ network }) => (network === undefined ? [] : [{ path: 'spec.network', network }]),
   devices: ({ interface: device }) => deviceUse('spec.interface', device),

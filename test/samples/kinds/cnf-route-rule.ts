@@ -51,6 +51,14 @@ export const samples: Samples = {
       spec: { table: 40, prio: 100 },
       server: 'src, dst or fwmark is required',
     },
+    'a mark of 0, which the kernel takes for none': {
+      spec: { fwmark: 0, table: 40 },
+      server: 'all traffic would use the table',
+    },
+    'a mask of 0, which every mark fits': {
+      spec: { fwmark: '0x10/0', table: 40 },
+      server: 'all traffic would use the table',
+    },
     'a table with a leading zero, which netifd reads as octal': {
       spec: { src: '10.9.9.0/24', table: '0100' },
       server: 'without leading zeros',
