@@ -10,6 +10,7 @@ import { connect as connectTcp, Server } from 'node:net';
 import { connect } from 'node:tls';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { serveApp, type RunningServer } from './server.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { silentLogger } from '../runtime/log.ts';
 
 let directory: string;
@@ -27,6 +28,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   await server?.close();
   await rm(directory, { recursive: true });
 });
@@ -178,8 +180,9 @@ it('does not start with a certificate that cannot be used', async () => {
 const open = async (
   port: number,
   send = '',
+  localAddress = '127.0.0.1',
 ): Promise<{ isOpen: () => boolean; end: () => void }> => {
-  const socket = connectTcp({ host: '127.0.0.1', port });
+  const socket = connectTcp({ host: '127.0.0.1', port, localAddress });
   let closed = false;
   socket.on('close', () => {
     closed = true;
@@ -216,6 +219,31 @@ it('closes the oldest connections of unknown clients, and none of those that wer
   ]);
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('hello');
   for (const { end } of [known, ...strangers]) end();
+});
+
+it('closes those of the address that has most: another has the time that it needs', async () => {
+  server = await serveApp(base);
+  const { port } = server;
+  const other = await open(port, '', '127.0.0.2');
+  const strangers = await openMany(port, 400);
+  await vi.waitFor(() => expect(strangers[100]?.isOpen()).toBe(false));
+  expect([other.isOpen(), strangers[399]?.isOpen()]).toEqual([true, true]);
+  for (const { end } of [other, ...strangers]) end();
+});
+
+it('closes what an address opens without pause, until one of its connections is answered', async () => {
+  vi.spyOn(systemClock, 'monotonic').mockReturnValue(0);
+  server = await serveApp(base);
+  const { port } = server;
+  const strangers = await Promise.all(Array.from({ length: 900 }, () => open(port)));
+  const other = await open(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', '127.0.0.2');
+  await vi.waitFor(() =>
+    expect(strangers.slice(-100).filter(({ isOpen }) => isOpen())).toHaveLength(0),
+  );
+  const those = await Promise.all(Array.from({ length: 900 }, () => open(port, '', '127.0.0.2')));
+  expect(those.at(-1)?.isOpen()).toBe(true);
+  expect(other.isOpen()).toBe(true);
+  for (const { end } of [other, ...strangers, ...those]) end();
 });
 
 it('a request that is refused does not make a client known', async () => {

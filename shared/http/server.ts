@@ -12,7 +12,9 @@ import {
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
+import { systemClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
+import { Rate } from '../runtime/rate.ts';
 import { watchFiles } from './rotated-file.ts';
 
 /** PEM. */
@@ -55,10 +57,15 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const MAX_HEADER_BYTES = 16_384;
 /**
  * Connections of unknown and of new clients, on which no request was answered well yet. The oldest
- * is closed.
+ * of the address that has most is closed.
  */
 const MAX_UNPROVEN = 256;
 const MAX_CONNECTIONS = 4_096;
+/**
+ * New connections of an address none of whose connections is kept, at once, and then half as many a
+ * second: each handshake of TLS costs this process a signature.
+ */
+const MAX_NEW_AT_ONCE = 400;
 /**
  * Between two requests: an agent's heartbeats are 12.5 s apart at most. Clients are told, and close
  * theirs a second earlier.
@@ -111,7 +118,8 @@ const createServer = async (
   );
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     outgoing.once('finish', () => {
-      if (outgoing.statusCode < 400) unproven.prove(incoming.socket);
+      const isKept = !incoming.socket.writableEnded;
+      if (outgoing.statusCode < 400 && isKept) unproven.prove(incoming.socket);
       if (signal.aborted) incoming.socket.end();
     });
     void listener(incoming, outgoing);
@@ -188,27 +196,66 @@ const createServer = async (
 /**
  * Connections that have not proven themselves, by their other end: a request of TLS does not have
  * the socket that came in. However many an unknown client opens, they take no room from known ones,
- * and a new client has time for one request.
+ * nor from new clients with other addresses; and one with its address has time for one request.
  */
 class Unproven {
-  readonly #sockets = new Map<string, Socket>();
+  /** By address, and then by port. */
+  readonly #sockets = new Map<string, Map<number, Socket>>();
+  #size = 0;
+  /** How many connections that have proven themselves an address has. */
+  readonly #proven = new Map<string, number>();
+  readonly #rate = new Rate({
+    perSecond: MAX_NEW_AT_ONCE / 2,
+    atOnce: MAX_NEW_AT_ONCE,
+    clock: systemClock,
+  });
 
   add(socket: Socket): void {
-    const key = endOf(socket);
-    this.#sockets.set(key, socket);
-    socket.once('close', () => {
-      if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
-    });
-    if (this.#sockets.size <= MAX_UNPROVEN) return;
-    const [oldest] = this.#sockets.values();
-    oldest?.destroy();
-    this.#sockets.delete(oldest === undefined ? '' : endOf(oldest));
+    const { remoteAddress = '', remotePort = 0 } = socket;
+    if (!this.#proven.has(remoteAddress) && !this.#rate.take(remoteAddress)) {
+      socket.destroy();
+      return;
+    }
+    this.#remove(remoteAddress, remotePort);
+    this.#sockets.getOrInsertComputed(remoteAddress, () => new Map()).set(remotePort, socket);
+    this.#size += 1;
+    socket.once('close', () => this.#remove(remoteAddress, remotePort, socket));
+    if (this.#size > MAX_UNPROVEN) this.#closeOne();
   }
 
   prove(socket: Socket): void {
-    this.#sockets.delete(endOf(socket));
+    const { remoteAddress = '', remotePort = 0 } = socket;
+    if (!this.#remove(remoteAddress, remotePort)) return;
+    const of = (more: number): number => (this.#proven.get(remoteAddress) ?? 0) + more;
+    this.#proven.set(remoteAddress, of(1));
+    socket.once('close', () => {
+      if (of(-1) > 0) this.#proven.set(remoteAddress, of(-1));
+      else this.#proven.delete(remoteAddress);
+    });
+  }
+
+  /** Whether it was there. */
+  #remove(address: string, port: number, socket?: Socket): boolean {
+    const those = this.#sockets.get(address);
+    const there = those?.get(port);
+    if (there === undefined || (socket !== undefined && there !== socket)) return false;
+    those?.delete(port);
+    this.#size -= 1;
+    if (those?.size === 0) this.#sockets.delete(address);
+    return true;
+  }
+
+  /** The oldest of the address that has most. */
+  #closeOne(): void {
+    const [first, ...others] = this.#sockets;
+    if (first === undefined) return;
+    const [address, those] = others.reduce(
+      (one, other) => (other[1].size > one[1].size ? other : one),
+      first,
+    );
+    const [[port, oldest] = []] = those;
+    if (port === undefined) return;
+    this.#remove(address, port);
+    oldest?.destroy();
   }
 }
-
-const endOf = ({ remoteAddress = '', remotePort = 0 }: Socket): string =>
-  `${remoteAddress} ${remotePort}`;
