@@ -262,6 +262,13 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     orderFor: (uid) => orders.answerTo(uid, clock.monotonic()),
     wasApiServerAway: options.wasApiServerAway,
     isReady: () => pods.state.listed,
+    onPushedOut: (uid) => {
+      reports.forget(uid);
+      const pod = pods.byUid(uid);
+      if (!pod) return;
+      ruleStatuses.markPod(pod);
+      markStatus(pod);
+    },
     onReport: (pod, acceptance) => {
       if (acceptance.outcome === 'news') tellDrift(pod, acceptance.drifts);
       const news = newsOf(acceptance, unread.note(pod));

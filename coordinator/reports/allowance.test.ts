@@ -26,7 +26,7 @@ const words = (uid: string, count: number) =>
   );
 const take = (of: typeof pod, ...reports: Parameters<typeof sentReport>): number => {
   const { report, keep } = allowance.take(of, sentReport(...reports));
-  keep();
+  keep(reports[0]?.page !== undefined && reports[0].page + 1 < (reports[0].pages ?? 1));
   return report.rules.length;
 };
 const codeOf = (attempt: () => unknown): string => {
@@ -64,6 +64,29 @@ describe('what is kept of a report', () => {
     expect(codeOf(() => take(pod, { sequence: 2, rules: words('own', 1_000) }))).toBe('taken');
   });
 
+  it('counts beside what is there until all pages of the next are', () => {
+    const rest = { pages: 7, rules: words('own', 1_000) };
+    const pods = Array.from({ length: 6 }, (_, index) => cnfPod(`pod-${index}`));
+    const codes = pods.map((of) =>
+      codeOf(() => {
+        for (let page = 0; page < 7; page += 1) take(of, { page, ...rest });
+        take(of, { page: 0, sequence: 2, pages: 2, rules: words('own', 1) });
+      }),
+    );
+    expect(codes.filter((code) => code === 'taken').length * 7_000_000).toBeLessThan(
+      MOST_OF_A_NAMESPACE,
+    );
+    expect(codes.at(-1)).toBe('too-much');
+  });
+
+  it('is counted as memory has it', () => {
+    const rules = words('own', 1_000).map((one) => ({ ...one, message: 'ā'.repeat(1_000) }));
+    const codes = Array.from({ length: 5 }, (_, page) =>
+      codeOf(() => take(pod, { page, pages: 20, rules })),
+    );
+    expect(codes).toEqual(['taken', 'taken', 'taken', 'too-much', 'too-much']);
+  });
+
   it('is little before a kubelet has started the agent', () => {
     expect(codeOf(() => take(young, { rules: words('own', 10) }))).toBe('taken');
     const rules = words('own', 66);
@@ -92,6 +115,7 @@ describe('what is kept of a report', () => {
   it('is bounded for all namespaces together, of which each has its share', () => {
     const every = new Allowance((uid) => /^own-(.*)-/.exec(uid)?.[1]);
     let kept = 0;
+    const pushedOut: string[] = [];
     const fill = (namespace: string, pods: number): string =>
       codeOf(() => {
         for (let at = 0; at < pods; at += 1) {
@@ -100,14 +124,17 @@ describe('what is kept of a report', () => {
             cnfPod(`${namespace}-${at}`, { namespace }),
             sentReport({ rules }),
           );
-          keep();
-          kept += 1_000_000;
+          const gone = keep(false);
+          kept += 1_000_000 * (1 - gone.length);
+          pushedOut.push(...gone);
         }
       });
     const codes = Array.from({ length: 20 }, (_, at) => fill(`hostile${at}`, 33));
     expect(new Set(codes)).toEqual(new Set(['too-much']));
-    expect(kept).toBeLessThan(3.2 * MOST_OF_ALL);
+    expect(kept).toBeLessThanOrEqual(MOST_OF_ALL);
+    expect(kept).toBeGreaterThan(0.7 * MOST_OF_ALL);
     expect(fill('small', 2)).toBe('taken');
+    expect(pushedOut.some((uid) => uid.includes('small'))).toBe(false);
     for (let at = 0; at < 33; at += 1) every.forget(cnfPod(`hostile0-${at}`).uid);
     expect(fill('hostile0', 2)).toBe('taken');
   });

@@ -7,15 +7,12 @@ import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import { Refusal } from './refusal.ts';
 
-/** Characters. The state of a rule usually has 200; 10,000 rules that failed have 5 million. */
+/** Bytes. The state of a rule usually has 250; 10,000 rules that failed have 5 million. */
 export const MOST_OF_A_POD = 8_388_608;
 export const MOST_OF_A_NAMESPACE = 33_554_432;
-/**
- * Beyond it a namespace has no more than its share of it: twenty together have three times as much
- * at worst, which is less than Node is given.
- */
+/** Beyond it a namespace that has less than its share pushes out a report of one that has more. */
 export const MOST_OF_ALL = 67_108_864;
-/** Characters for rules that are not known (yet). */
+/** Bytes for rules that are not known (yet). */
 export const MOST_UNKNOWN = 131_072;
 /**
  * Before the kubelet has reported that the agent was started: enough for a beginning, and too
@@ -23,16 +20,28 @@ export const MOST_UNKNOWN = 131_072;
  */
 export const MOST_BEFORE_A_START = 65_536;
 /** What an object takes beside its texts. */
-const OF_A_WORD = 100;
+const OF_A_WORD = 150;
 
 type Kept = {
   namespace: string;
   /** Which report: pages of one add up. */
   report: string;
-  length: number;
+  /** The pages of `report`, until all are there. */
+  part: number;
+  /** The last report of which all pages came: it stays until all of the next are there. */
+  whole: number;
   unknown: number;
   /** Something was left out that may be missed. */
   isIncomplete: boolean;
+};
+
+type Taken = {
+  report: Report;
+  /**
+   * Counts it, once the page is known not to be late. `isPartial`: more pages have to come. Gives
+   * the uids of pods whose reports have to go for it.
+   */
+  keep: (isPartial: boolean) => string[];
 };
 
 export class Allowance {
@@ -46,31 +55,29 @@ export class Allowance {
     this.#namespaceOf = namespaceOf;
   }
 
-  /**
-   * The part of a page to keep; `keep` counts it, once the page is known not to be late. @throws
-   * Refusal when it is too much
-   */
-  take({ uid, namespace, agent }: CnfPod, page: Report): { report: Report; keep: () => void } {
-    if (page.repeats !== undefined) return { report: page, keep: () => undefined };
+  /** The part of a page to keep. @throws Refusal when it is too much */
+  take({ uid, namespace, agent }: CnfPod, page: Report): Taken {
+    if (page.repeats !== undefined) return { report: page, keep: () => [] };
     const report = `${page.bootId} ${page.sequence}`;
     const before = this.#pods.get(uid);
     const isNext = before?.report === report;
     const now: Kept = isNext
       ? { ...before }
-      : { namespace, report, length: 0, unknown: 0, isIncomplete: false };
+      : { namespace, report, part: 0, whole: before?.whole ?? 0, unknown: 0, isIncomplete: false };
     const rules = page.rules.filter((word) => this.#isKept(word, now));
-    for (const word of rules) now.length += lengthOf(word);
+    for (const word of rules) now.part += lengthOf(word);
     const most = agent.state === 'started' ? MOST_OF_A_POD : MOST_BEFORE_A_START;
-    const more = now.length - (before?.length ?? 0);
-    const ofNamespace = (this.#namespaces.get(namespace) ?? 0) + more;
-    if (now.length > most || ofNamespace > this.#mostOf(namespace, more))
+    const size = page.pages === 1 ? now.part : sizeOf(now);
+    if (now.part > most || !this.#hasRoom(namespace, size - sizeOf(before)))
       throw new Refusal('too-much');
     return {
       report: { ...page, rules },
-      keep: () => {
-        this.#all += more;
+      keep: (isPartial) => {
+        if (!isPartial) Object.assign(now, { whole: now.part, part: 0 });
+        this.forget(uid);
         this.#pods.set(uid, now);
-        this.#namespaces.set(namespace, ofNamespace);
+        this.#count(namespace, sizeOf(now));
+        return this.#pushOut();
       },
     };
   }
@@ -85,10 +92,32 @@ export class Allowance {
     const kept = this.#pods.get(podUid);
     if (!kept) return;
     this.#pods.delete(podUid);
-    this.#all -= kept.length;
-    const left = (this.#namespaces.get(kept.namespace) ?? 0) - kept.length;
-    if (left > 0) this.#namespaces.set(kept.namespace, left);
-    else this.#namespaces.delete(kept.namespace);
+    this.#count(kept.namespace, -sizeOf(kept));
+  }
+
+  #count(namespace: string, more: number): void {
+    this.#all += more;
+    const now = (this.#namespaces.get(namespace) ?? 0) + more;
+    if (now > 0) this.#namespaces.set(namespace, now);
+    else this.#namespaces.delete(namespace);
+  }
+
+  /** The largest reports of the namespaces that have most. */
+  #pushOut(): string[] {
+    const gone: string[] = [];
+    while (this.#all > MOST_OF_ALL) {
+      const [largest] = [...this.#namespaces].toSorted(([, one], [, other]) => other - one);
+      const [uid] = [...this.#pods]
+        .filter(([, { namespace }]) => namespace === largest?.[0])
+        .reduce((one, other) => (sizeOf(other[1]) > sizeOf(one[1]) ? other : one));
+      this.forget(uid);
+      gone.push(uid);
+    }
+    return gone;
+  }
+
+  #hasRoom(namespace: string, more: number): boolean {
+    return (this.#namespaces.get(namespace) ?? 0) + more <= this.#mostOf(namespace, more);
   }
 
   #mostOf(namespace: string, more: number): number {
@@ -107,5 +136,13 @@ export class Allowance {
   }
 }
 
+const sizeOf = (kept: Kept | undefined): number => (kept ? kept.part + kept.whole : 0);
+
 const lengthOf = ({ kind, name, uid, revision, reason, message }: RuleReport): number =>
-  [kind, name, uid, revision, reason, message].reduce((sum, text) => sum + text.length, OF_A_WORD);
+  [kind, name, uid, revision, reason, message].reduce(
+    (sum, text) => sum + bytesOf(text),
+    OF_A_WORD,
+  );
+
+/** Memory holds a text in two bytes a character where one of them is beyond Latin-1. */
+const bytesOf = (text: string): number => (/[^\0-\xff]/.test(text) ? 2 * text.length : text.length);

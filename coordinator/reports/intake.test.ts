@@ -63,6 +63,7 @@ const made = () => {
     wasApiServerAway: () => away,
     isReady: () => ready,
     onReport: (_target, { outcome }) => told.push(outcome),
+    onPushedOut: (uid) => told.push(`${uid} is pushed out`),
     onInformation: ({ name }) => informed.push(name),
     onCommentsLost: ({ name }, packages) => commentsLost.push(`${name}: ${packages.join(', ')}`),
     onStateFolder: () => undefined,

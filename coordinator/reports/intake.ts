@@ -43,6 +43,8 @@ export type IntakeDeps = IdentifyDeps & {
   /** Whether the pods are known, so that a spoofed report can be recognized. */
   isReady: () => boolean;
   onReport: (pod: CnfPod, acceptance: Acceptance) => void;
+  /** The report of the pod of that uid has to go. */
+  onPushedOut: (podUid: string) => void;
   /** New information about an OpenWRT was reported. */
   onInformation: (pod: CnfPod) => void;
   /** Files of its OpenWRT have lost their comments. Can be reported again. */
@@ -114,7 +116,8 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
       const report = withoutWrongTimes(allowed, at.wall);
       const acceptance = reports.accept(pod.uid, report, at);
       if (acceptance.outcome === 'old-boot') throw new Refusal('old-boot');
-      if (acceptance.outcome !== 'stale') keep();
+      if (acceptance.outcome !== 'stale')
+        keep(acceptance.outcome === 'partial').forEach(deps.onPushedOut);
       deps.onResult(acceptance.outcome);
       deps.onReport(pod, acceptance);
       const wantsFull = isWantedInFull(deps.allowance, { pod, report, acceptance });

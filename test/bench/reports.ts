@@ -136,6 +136,7 @@ const serve = async (): Promise<void> => {
     wasApiServerAway: () => false,
     isReady: () => true,
     onReport: () => undefined,
+    onPushedOut: () => undefined,
     onInformation: () => undefined,
     onCommentsLost: () => undefined,
     onStateFolder: () => undefined,

@@ -41,6 +41,7 @@ const app = createIntake({
   wasApiServerAway: () => false,
   isReady: () => true,
   onReport: () => {},
+  onPushedOut: () => undefined,
   onInformation: () => undefined,
   onCommentsLost: () => undefined,
   onTimes: () => undefined,

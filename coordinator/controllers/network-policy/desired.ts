@@ -50,13 +50,27 @@ export const compiledAt = (
   policies: readonly AnyPolicy[],
 ): ReadonlyMap<string, Compiled> => {
   const selectors = new Map<string, Set<string>>();
+  const isTaken = createAllowance(() => 0);
   return new Map(
-    policies.flatMap((policy) => {
+    inTurns(policies, ({ namespace }) => namespace).flatMap((policy) => {
       const used = selectors.getOrInsertComputed(policy.namespace, () => new Set());
       const compiled = compiledOne(gateway, policy, used);
-      return compiled ? [[policy.uid, compiled] as const] : [];
+      return compiled ? [[policy.uid, withinMemory(compiled, isTaken)] as const] : [];
     }),
   );
+};
+
+/** No lines are kept that no agent would be given. */
+const withinMemory = (
+  compiled: Compiled,
+  isTaken: ReturnType<typeof createAllowance>,
+): Compiled => {
+  if (!('groups' in compiled)) return compiled;
+  const { groups, scope, spec } = compiled;
+  const { exceptions, lines, pods, policy } = spec;
+  if (isTaken(policy.namespace, lines.length + exceptions.length, [])) return compiled;
+  const own = [...groups].filter(([id]) => id === pods);
+  return { spec: isolatingAlone(spec, TOO_MUCH), groups: new Map(own), scope };
 };
 
 /** `used`: groups of its namespace's policies before it; its own are added. */

@@ -24,7 +24,7 @@ describe('a namespace that has taken its share', () => {
   it('gets no more, and says both numbers; others are not concerned', () => {
     fill();
     expect(take('new')).toMatch(
-      /^the policies of namespace shop have 2\d{6} characters with this one, and 2097152 are carried$/,
+      /^the policies of namespace shop have 1\d{6} characters with this one, and 1048576 are carried$/,
     );
     expect(take('theirs', LONGEST_POLICY, 'other')).toBeUndefined();
   });

@@ -6,7 +6,7 @@
 
 /** Characters of a spec. The longest that is carried, a thousand blocks of IPv6, has 100,000. */
 export const LONGEST_POLICY = 262_144;
-export const POLICIES_OF_A_NAMESPACE = 2_097_152;
+export const POLICIES_OF_A_NAMESPACE = 1_048_576;
 /** What a policy takes beside its spec. */
 const OF_ITSELF = 500;
 
