@@ -296,16 +296,21 @@ Exits 0 when nothing differs, 1 when something does, above that when it cannot t
   },
   {
     name: 'check',
-    summary: 'check the installation, or whether a cluster is ready for it',
+    summary: 'check the installation, a cluster before it, or the image of a CNF',
     description: 'Changes nothing. Exits 1 when something is wrong, 3 when not all can be told.',
     options: [
       new Option('--pre', 'before an installation'),
+      new Option(
+        '--image <files>',
+        'whether an OpenWRT has what the agent needs: a folder, a tar, or - for a tar on standard input',
+      ).conflicts('pre'),
       formatOption(),
       ...connectionOptions(),
     ],
     examples: [
       ['', 'the installation, CNFs and agents, and Services that get no ports'],
       ['--pre', 'whether the cluster and your rights suffice'],
+      ['--image openwrt-x86-64-rootfs.tar.gz', 'what an image lacks, and what to install'],
     ],
     run: async (...given) => (await import('./check/run.ts')).runCheck(...given),
   },

@@ -1,45 +1,41 @@
 /**
- * A real OpenWRT as the image of a CNF, without mwan3: a root file system (test/openwrt-device), whose init is started once the network of the pod
- * stands in /etc/config. For tests on this machine.
+ * A real OpenWRT as the image of a CNF, without mwan3: a root file system (test/openwrt-device)
+ * with the files and the first process of deploy/cnf-image. For tests on this machine.
  */
-import { lstat, mkdir, readdir, readFile, readlink } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { writeImageArchive, type ImageEntry } from 'kind-test-harness';
-import { rootFileSystem, TOOL, whyNoRootFileSystem } from '../openwrt-device/root-file-system.ts';
+import { rootFileSystem, whyNoRootFileSystem } from '../openwrt-device/root-file-system.ts';
 import { OUTPUT } from './catalog.ts';
 
-export const DEVICE_IMAGE = 'docker.io/library/openwrt-device:dev';
+export const DEVICE_IMAGE = 'docker.io/library/cnf-openwrt:dev';
 
 /** Why it cannot be made here; undefined: it can. */
 export const whyNoDeviceImage = whyNoRootFileSystem;
 
 /** The docker-archive, for `Cluster.loadImages`. @throws where `whyNoDeviceImage` says so. */
 export const buildDeviceImage = async (): Promise<string> => {
-  const root = rootFileSystem();
-  const own = (await entriesIn(root)).filter(
-    ({ path }) => !path.includes('mwan3') && path !== FIREWALL,
+  const product = (await entriesIn(PRODUCT)).filter(isWanted);
+  const ofProduct = new Set(product.map(({ path }) => path));
+  const own = (await entriesIn(rootFileSystem())).filter(
+    (entry) => isWanted(entry) && !ofProduct.has(entry.path),
   );
-  const entries: ImageEntry[] = [
-    ...own,
-    { path: '/pod.sh', source: join(TOOL, 'pod.sh') },
-    { path: FIREWALL, content: `${await readFile(join(root, FIREWALL), 'utf8')}${OF_PODS}` },
-  ];
+  const entries: ImageEntry[] = [...own, ...product];
   await mkdir(OUTPUT, { recursive: true });
   const archive = join(OUTPUT, 'openwrt-device.tar');
-  await writeImageArchive(archive, { name: DEVICE_IMAGE, entries, entrypoint: ['/pod.sh'] });
+  await writeImageArchive(archive, {
+    name: DEVICE_IMAGE,
+    entries,
+    entrypoint: ['/usr/sbin/cnf-init'],
+  });
   return archive;
 };
 
-const FIREWALL = '/etc/config/firewall';
-/** Kubernetes' own network, which no FirewallZone has: without a zone the kubelet's probes are rejected, as the section defaults says. */
-const OF_PODS = `
-config zone
-\toption name 'pods'
-\tlist device 'eth0'
-\toption input 'ACCEPT'
-\toption output 'ACCEPT'
-\toption forward 'ACCEPT'
-`;
+/** What deploy/cnf-image puts over an official root file system. */
+const PRODUCT = fileURLToPath(new URL('../../deploy/cnf-image/files', import.meta.url));
+
+const isWanted = ({ path }: ImageEntry): boolean => !path.includes('mwan3');
 
 const entriesIn = async (folder: string): Promise<ImageEntry[]> => {
   const found: ImageEntry[] = [];

@@ -4,6 +4,8 @@ import { gather } from '../cluster/facts.ts';
 import { EXIT, type ExitCode, type Run } from '../command.ts';
 import { API_VERSION, formatSchema, print } from '../../views/output/format.ts';
 import { hiddenItems } from './hidden.ts';
+import { readImage } from './image.ts';
+import { imageItems } from './image-items.ts';
 import {
   beforeItems,
   exposingItems,
@@ -14,7 +16,10 @@ import {
 } from './look.ts';
 import { checkText, resultOf, type CheckView, type Item } from './view.ts';
 
-const optionsSchema = formatSchema.extend({ pre: z.boolean().default(false) });
+const optionsSchema = formatSchema.extend({
+  pre: z.boolean().default(false),
+  image: z.string().min(1).optional(),
+});
 type Options = z.infer<typeof optionsSchema>;
 
 const CODES: Readonly<Record<CheckView['result'], ExitCode>> = {
@@ -25,7 +30,10 @@ const CODES: Readonly<Record<CheckView['result'], ExitCode>> = {
 
 export const runCheck: Run = async ({ options }, io, signal) => {
   const asked = optionsSchema.parse(options);
-  const items = await withCluster({ options, io }, (cluster) => itemsOf(cluster, asked, signal));
+  const items =
+    asked.image === undefined
+      ? await withCluster({ options, io }, (cluster) => itemsOf(cluster, asked, signal))
+      : imageItems(await readImage(asked.image, signal));
   const result = resultOf(items);
   const data: CheckView = { apiVersion: API_VERSION, kind: 'Check', result, items };
   print(io, asked.output, { data, table: () => checkText(items) });
