@@ -1,6 +1,7 @@
 /** `sdewan` and `kubectl sdewan`: what operators run by hand. */
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { CommandIo } from './command.ts';
 import { commands } from './commands.ts';
@@ -9,9 +10,14 @@ import { showsColours } from '../views/output/colour.ts';
 import { forTerminal } from '../views/output/table.ts';
 import { runProgram } from './program.ts';
 
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort(new Error('interrupted')));
+process.once('SIGTERM', () => stop.abort(new Error('terminated')));
+
 const io: CommandIo = {
   env: process.env,
-  readText: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
+  readText: (file) =>
+    file === '-' ? text(addAbortSignal(stop.signal, process.stdin)) : readFile(file, 'utf8'),
   // A file or another program gets it as it is written.
   out: (output) => process.stdout.write(process.stdout.isTTY ? forTerminal(output) : output),
   hasColours: showsColours(),
@@ -28,9 +34,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();
 });
-const stop = new AbortController();
-process.once('SIGINT', () => stop.abort(new Error('interrupted')));
-process.once('SIGTERM', () => stop.abort(new Error('terminated')));
 process.exitCode = await runProgram([...asked, ...process.argv.slice(2)], {
   name,
   commands,

@@ -1,13 +1,16 @@
 /** The program as a process: without the network where it needs none, and its output cut short. */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { stripVTControlCharacters } from 'node:util';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { EXIT } from './command.ts';
 
 const PROGRAM = path.resolve(import.meta.dirname, 'main.ts');
+const LAUNCHER = path.resolve(import.meta.dirname, 'sdewan.mjs');
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const file = (name: string): string => path.join(ROOT, 'test/manifests', name);
 const files = ['-f', file('seed-cnf.yaml'), '-f', file('seed-rules.yaml')];
@@ -56,6 +59,24 @@ it('ends in silence when who reads it has enough', { timeout: PATIENCE_MS }, asy
   child.stdout.destroy();
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   expect([await ended, await text(child.stderr)]).toEqual([EXIT.done, '']);
+});
+
+it('ends with its launcher, in the word of its signal', { timeout: PATIENCE_MS }, async () => {
+  const launcher = spawn(process.execPath, [LAUNCHER, 'render', '-f', '-'], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  // The program has its standard error, too, so that this comes when both have ended.
+  const ended = new Promise<number | null>((resolve) => launcher.once('close', resolve));
+  const children = `/proc/${launcher.pid}/task/${launcher.pid}/children`;
+  await vi.waitUntil(() => readFileSync(children, 'utf8') !== '', { timeout: PATIENCE_MS });
+  const said = text(launcher.stderr);
+  launcher.kill('SIGTERM');
+  const code = await ended;
+  // Before it has come to its handlers the signal alone ends it.
+  expect([
+    [128 + constants.signals.SIGTERM, ''],
+    [EXIT.no, 'sdewan: terminated\n'],
+  ]).toContainEqual([code, await said]);
 });
 
 /** Node prints at the end which files of its own it has loaded, and their bytes. */

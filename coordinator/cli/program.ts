@@ -42,7 +42,8 @@ export const runProgram = async (args: readonly string[], deps: ProgramDeps): Pr
   } catch (error) {
     // Commander has said what is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    deps.io.say(`sdewan: ${messageOf(error)}`);
+    const { aborted, reason } = deps.signal;
+    deps.io.say(`sdewan: ${messageOf(aborted ? reason : error)}`);
     return codeOf(error);
   }
 };
@@ -84,7 +85,7 @@ export const programOf = (
 };
 
 const EXIT_CODES = `
-Exit codes: 0 done or yes; 1 no: out of sync, different, refused; 2 used wrongly; 3 cannot tell: no cluster, or no right.`;
+Exit codes: 0 done or yes; 1 no: out of sync, different, refused, not there; 2 used wrongly; 3 cannot tell: no cluster, or no right.`;
 
 const examplesOf = (name: string, { name: command, examples }: CommandFile): string =>
   [

@@ -2,3 +2,8 @@
 export class UsageError extends Error {
   override name = 'UsageError';
 }
+
+/** What a person has named is not there. */
+export class NotThereError extends Error {
+  override name = 'NotThereError';
+}

@@ -306,6 +306,11 @@ export const cnfDeploymentResource = {
     { name: 'In Sync', type: 'integer', jsonPath: '.status.inSyncReplicas' },
     { name: 'Active', type: 'string', jsonPath: '.status.active', priority: 1 },
     { name: 'Stage', type: 'string', jsonPath: '.status.stage' },
+    {
+      name: 'Reason',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Degraded")].reason',
+    },
     { name: 'Revision', type: 'string', jsonPath: '.status.currentRevision' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
     MESSAGE_COLUMN,

@@ -1,8 +1,11 @@
 /** Which namespace a command is for, and which CNF is meant by a name. */
 import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 import type { Given } from '../command.ts';
 import { nearestOf } from '../nearest.ts';
-import { UsageError } from '../../views/usage-error.ts';
+import { NotThereError, UsageError } from '../../views/usage-error.ts';
 import { cnfsIn, type VisibleCnf, type ClusterFacts } from '../../views/cluster-facts.ts';
 
 const scopeSchema = z.object({
@@ -18,7 +21,7 @@ export const namespaceOf = (options: Given['options'], usual: string): string | 
   return allNamespaces ? undefined : (namespace ?? usual);
 };
 
-/** @throws UsageError when none, or several, have that name: it lists those that are */
+/** @throws NotThereError when none has that name: it lists those that are; UsageError when several have */
 export const cnfNamed = (
   facts: ClusterFacts,
   name: string,
@@ -34,7 +37,7 @@ export const cnfNamed = (
     );
   const place = namespace === undefined ? '' : ` in namespace ${namespace}`;
   if (all.length === 0)
-    throw new UsageError(
+    throw new NotThereError(
       `no CNF has the name ${name}${place}, and there is none; ${namespace === undefined ? 'a CNF is a Deployment whose pod template has the label sdewanPurpose' : '--all-namespaces looks in the others'}`,
     );
   const nearest = nearestOf(name, all, ({ purpose }) => purpose).slice(0, MAX_NAMED);
@@ -42,9 +45,25 @@ export const cnfNamed = (
     namespace === undefined ? `${cnf.namespace}/${cnf.purpose}` : cnf.purpose,
   );
   const more = all.length - nearest.length;
-  throw new UsageError(
+  throw new NotThereError(
     `no CNF has the name ${name}${place}; there is: ${names.join(', ')}${more > 0 ? `, and ${more} more` : ''}`,
   );
 };
 
 const MAX_NAMED = 10;
+
+const namespaces = resourceV1('', 'namespaces', 'Namespace');
+
+/** As far as the user may see it. @throws NotThereError, KubeError */
+export const namespaceIsThere = async (
+  client: Pick<KubeClient, 'get'>,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  try {
+    await client.get(namespaces, { name }, { signal });
+  } catch (error) {
+    if (isNotFound(error)) throw new NotThereError(`there is no namespace ${name}`);
+    if (!isForbidden(error)) throw error;
+  }
+};

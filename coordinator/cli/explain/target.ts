@@ -4,7 +4,7 @@ import { POLICY_KINDS, type PolicyKind } from '#shared/policy/network-policy.ts'
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { nearestNames } from '../nearest.ts';
-import { UsageError } from '../../views/usage-error.ts';
+import { NotThereError, UsageError } from '../../views/usage-error.ts';
 
 /** Its singular is its name in small letters. */
 const namesOf = ({ kind, plural, shortNames, group }: KindDefinition): string[] => [
@@ -50,7 +50,7 @@ export const parseTarget = (text: string): RuleTarget | PolicyTarget => {
   throw new UsageError(`there is no kind ${written}; the nearest are ${nearest}`);
 };
 
-/** @throws UsageError with the nearest names, or with the namespaces that have it */
+/** @throws NotThereError with the nearest names, UsageError with the namespaces that have it */
 export const ruleNamed = (
   rules: readonly RuleObject[],
   { kind: { kind }, name }: RuleTarget,
@@ -60,7 +60,7 @@ export const ruleNamed = (
     { kind, name },
   );
 
-/** The one among all of one kind. @throws UsageError as `ruleNamed` */
+/** The one among all of one kind. @throws as `ruleNamed` */
 export const oneNamed = <T extends KubeObject>(
   all: readonly T[],
   { kind, name }: { kind: string; name: string },
@@ -73,7 +73,7 @@ export const oneNamed = <T extends KubeObject>(
       `several namespaces have ${kind} ${name}: ${found.map(({ metadata }) => metadata.namespace).join(', ')}: specify one with --namespace`,
     );
   const words = nearestNames(name, all, ({ metadata }) => metadata.name);
-  throw new UsageError(
+  throw new NotThereError(
     `there is no ${kind} ${name} here; ${words === '' ? `there is no ${kind}` : `the nearest are ${words}`}`,
   );
 };

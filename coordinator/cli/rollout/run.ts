@@ -17,7 +17,7 @@ import { adopted } from './adopt.ts';
 import { applyChange } from './apply-change.ts';
 import { paused, promoted, restarted, undone, type Change } from './change.ts';
 import { isAtRest, isGivenUp, historyText, statusLines } from './view.ts';
-import { UsageError } from '../../views/usage-error.ts';
+import { NotThereError } from '../../views/usage-error.ts';
 
 const INTERVAL_MS = 1_000;
 
@@ -53,8 +53,10 @@ const status = async (subject: Subject, { timeout }: Options): Promise<ExitCode>
       printText(io, `${text}\n`);
       return isAtRest(cnf) ? EXIT.done : EXIT.no;
     }
-    if (text !== said) io.say(text);
-    said = text;
+    // Ages alone are no change.
+    const now = statusLines(cnf).join('\n');
+    if (now !== said) io.say(text);
+    said = now;
     await pause(INTERVAL_MS, undefined, { signal });
   }
 };
@@ -105,10 +107,10 @@ const DO: Readonly<
   adopt,
 };
 
-/** @throws UsageError when there is none */
+/** @throws NotThereError */
 const read = async ({ client, namespace, name, signal }: Subject): Promise<CnfDeployment> => {
   const cnf = await find(client, cnfDeploymentResource, { namespace, name }, { signal });
-  if (!cnf) throw new UsageError(`no CNFDeployment ${name} in namespace ${namespace}`);
+  if (!cnf) throw new NotThereError(`no CNFDeployment ${name} in namespace ${namespace}`);
   return cnf;
 };
 

@@ -13,13 +13,16 @@ export const isAtRest = ({ metadata, spec, status = {} }: CnfDeployment): boolea
 export const isGivenUp = ({ metadata, status = {} }: CnfDeployment): boolean =>
   status.observedGeneration === metadata.generation && status.failedRevision !== undefined;
 
-/** A line each; the first says where it is. */
-export const statusLines = (cnf: CnfDeployment, now: number): string[] => {
+/** A line each; the first says where it is. `now`: absent, for how long is left out. */
+export const statusLines = (cnf: CnfDeployment, now?: number): string[] => {
   const { metadata, spec, status = {} } = cnf;
   if (status.stage === undefined || status.observedGeneration !== metadata.generation)
     return [`${metadata.name}: the coordinator has not come to it yet${because(status.message)}`];
   const share = `${status.readyReplicas ?? 0} of ${spec.replicas} pods are ready`;
-  const since = status.stageTime === undefined ? '' : `, for ${ageOf(status.stageTime, now)}`;
+  const since =
+    status.stageTime === undefined || now === undefined
+      ? ''
+      : `, for ${ageOf(status.stageTime, now)}`;
   return [
     `${metadata.name}: ${status.stage}${since}: ${share}`,
     ...setLines(status),

@@ -1,6 +1,7 @@
 import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
-import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
+import { cnfNamed, namespaceIsThere, namespaceOf } from '../cluster/scope.ts';
+import { cnfsIn } from '../../views/cluster-facts.ts';
 import type { Run } from '../command.ts';
 import { formatSchema, print } from '../../views/output/format.ts';
 import { CODES, unseen } from './answer.ts';
@@ -12,6 +13,8 @@ export const runStatus: Run = ({ args: [name], options }, io, signal) =>
     const namespace = namespaceOf(options, usual);
     const facts = await gather(client, { namespace, withPods: output !== 'table' }, signal);
     if (name !== undefined) cnfNamed(facts, name, namespace);
+    if (namespace !== undefined && cnfsIn(facts).length === 0)
+      await namespaceIsThere(client, namespace, signal);
     const view = statusViewOf(facts, name);
     const table = (isWide: boolean): string =>
       statusText(view, { isWide, hasNamespaces: namespace === undefined, now: Date.now() });

@@ -20,7 +20,7 @@ import { namespaceOf } from '../cluster/scope.ts';
 import { EXIT, optionsBy, type CommandIo, type ExitCode, type Given } from '../command.ts';
 import { formatSchema, print } from '../../views/output/format.ts';
 import { policyTraceText, policyTraceView, type End, type PolicyTraceView } from './policies.ts';
-import { UsageError } from '../../views/usage-error.ts';
+import { NotThereError, UsageError } from '../../views/usage-error.ts';
 
 const MAX_PORT = 65_535;
 const optionsSchema = formatSchema.extend({
@@ -106,7 +106,7 @@ const addressesOf = async (text: string, { client, ...usual }: Place): Promise<R
     if (addresses.length === 0) throw new UsageError(`pod ${namespace}/${name} has no address yet`);
     return { name: `${namespace}/${name}`, addresses };
   } catch (error) {
-    if (isNotFound(error)) throw new UsageError(`there is no pod ${namespace}/${name}`);
+    if (isNotFound(error)) throw new NotThereError(`there is no pod ${namespace}/${name}`);
     throw orLacking(error, { verb: 'get', resource: 'pods', namespace });
   }
 };
