@@ -184,11 +184,11 @@ const ofIcn: Readonly<Record<string, string>> = {
 let restore: (() => Promise<void>) | undefined;
 
 export const CHAPTERS: readonly Chapter[] = [
-  { page: 'README.md', blocks: [1], before: inSync },
+  { page: 'README.md', blocks: [3], before: inSync },
   { page: 'docs/drivers.md', blocks: [1] },
   {
     page: 'README.md',
-    blocks: [3],
+    blocks: [1],
     namespace: 'readme',
     before: async ({ kubectl }) => void (await kubectl('create', 'namespace', 'readme')),
     after: async ({ kubectl }) =>
