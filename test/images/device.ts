@@ -16,12 +16,14 @@ export const whyNoDeviceImage = whyNoRootFileSystem;
 
 /** The docker-archive, for `Cluster.loadImages`. @throws where `whyNoDeviceImage` says so. */
 export const buildDeviceImage = async (): Promise<string> => {
-  const product = (await entriesIn(PRODUCT)).filter(isWanted);
+  const own = (await entriesIn(rootFileSystem())).filter(isWanted);
+  const known = new Set(own.map(({ path }) => path));
+  // A folder of ours may be a link there.
+  const product = (await entriesIn(PRODUCT))
+    .filter(isWanted)
+    .filter((entry) => !('directory' in entry && known.has(entry.path)));
   const ofProduct = new Set(product.map(({ path }) => path));
-  const own = (await entriesIn(rootFileSystem())).filter(
-    (entry) => isWanted(entry) && !ofProduct.has(entry.path),
-  );
-  const entries: ImageEntry[] = [...own, ...product];
+  const entries: ImageEntry[] = [...own.filter(({ path }) => !ofProduct.has(path)), ...product];
   await mkdir(OUTPUT, { recursive: true });
   const archive = join(OUTPUT, 'openwrt-device.tar');
   await writeImageArchive(archive, {

@@ -18,7 +18,14 @@ const NETWORK = '/etc/config/network';
 const FIREWALL = '/etc/config/firewall';
 /** Of firewall4 or firewall3: firewall4 has a program of the other's name, too. */
 const FIREWALL_SERVICE = '/etc/init.d/firewall';
-export const READ_FILES: readonly string[] = [NETWORK, FIREWALL, FIREWALL_SERVICE];
+/** Which settings OpenWRT's first steps have: its own file, and that of deploy/cnf-image. */
+const PREINIT_SETTINGS = ['/lib/preinit/00_preinit.conf', '/lib/preinit/01_cnf'];
+export const READ_FILES: readonly string[] = [
+  NETWORK,
+  FIREWALL,
+  FIREWALL_SERVICE,
+  ...PREINIT_SETTINGS,
+];
 
 /** One of `files` has to be there; a name without a slash is that of a program. */
 type Part = {
@@ -132,6 +139,7 @@ export const imageItems = (image: ImageFiles): Item[] => [
   ...ipsecServiceItems(image),
   ...ucodeItems(image),
   networkItem(image),
+  preinitItem(image),
   zoneItem(image),
 ];
 
@@ -202,6 +210,22 @@ const networkItem = (image: ImageFiles): Item => {
         what,
         `section ${takes.map(({ name }) => name).join(', ')} of ${NETWORK} has eth0: netifd removes the pod's address`,
         'Remove it where the image is built.',
+      );
+};
+
+/** They configure the device of the lan that /etc/board.d names, and take it down at their end. */
+const preinitItem = ({ paths, texts }: ImageFiles): Item => {
+  const what = "OpenWRT's first steps leave eth0 alone";
+  const isOff = PREINIT_SETTINGS.some((file) =>
+    /^\s*pi_preinit_no_failsafe=["']?y/m.test(texts.get(file) ?? ''),
+  );
+  const hasBoard = [...paths].some((path) => path.startsWith('/etc/board.d/'));
+  return isOff || !hasBoard || !paths.has('/lib/preinit/10_indicate_preinit')
+    ? good(what)
+    : bad(
+        what,
+        'they take down the device of the lan that /etc/board.d names, eth0 as a rule',
+        'Add /lib/preinit/01_cnf as deploy/cnf-image has it.',
       );
 };
 

@@ -2,12 +2,18 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import path, { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readImage } from './image.ts';
 import { imageItems } from './image-items.ts';
 
-const OURS = new URL('../../../deploy/cnf-image/files/etc/config/', import.meta.url);
+const OURS = path.resolve(import.meta.dirname, '../../../deploy/cnf-image/files');
+const CONFIGURED = [
+  '/etc/config/network',
+  '/etc/config/firewall',
+  '/etc/config/mwan3',
+  '/lib/preinit/01_cnf',
+];
 const FILES = [
   ...['procd', 'rpcd', 'netifd', 'fw4', 'ip', 'ubusd'].map((name) => `/sbin/${name}`),
   ...['uhttpd', 'mwan3', 'swanctl', 'keepalived'].map((name) => `/usr/sbin/${name}`),
@@ -17,6 +23,8 @@ const FILES = [
   '/usr/lib/uhttpd_ubus.so',
   '/usr/share/rpcd/acl.d/unauthenticated.json',
   '/usr/share/rpcd/ucode/mwan3',
+  '/lib/preinit/10_indicate_preinit',
+  '/etc/board.d/99-default_network',
 ];
 const SERVICES = {
   S12rpcd: 'rpcd',
@@ -30,11 +38,11 @@ const SERVICES = {
 
 let root: string;
 
-const write = (path: string, text = ''): void => {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), text);
+const write = (file: string, text = ''): void => {
+  mkdirSync(dirname(join(root, file)), { recursive: true });
+  writeFileSync(join(root, file), text);
 };
-const take = (path: string): void => rmSync(join(root, path));
+const take = (file: string): void => rmSync(join(root, file));
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'sdewan-image-'));
@@ -44,8 +52,7 @@ beforeEach(() => {
     mkdirSync(join(root, 'etc/rc.d'), { recursive: true });
     symlinkSync(`../init.d/${service}`, join(root, 'etc/rc.d', link));
   }
-  for (const name of ['network', 'firewall', 'mwan3'])
-    write(`/etc/config/${name}`, readFileSync(new URL(name, OURS), 'utf8'));
+  for (const file of CONFIGURED) write(file, readFileSync(join(OURS, file), 'utf8'));
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
@@ -77,10 +84,11 @@ describe('an image', () => {
     ['/usr/sbin/swanctl', 'strongSwan', 'Install strongswan-default'],
     ['/usr/sbin/keepalived', 'keepalived', 'Install keepalived'],
     ['/etc/config/network', 'eth0', 'interface loopback alone'],
+    ['/lib/preinit/01_cnf', 'first steps', 'Add /lib/preinit/01_cnf'],
     ['/etc/rc.d/S12rpcd', 'rpcd', '/etc/init.d/rpcd enable'],
     ['/etc/rc.d/S90swanctl', 'strongSwan', '/etc/init.d/swanctl enable'],
-  ])('lacks %s, which one line names with its cure', async (path, what, cure) => {
-    take(path);
+  ])('lacks %s, which one line names with its cure', async (file, what, cure) => {
+    take(file);
     const [line, ...others] = await wrong();
     expect(others).toEqual([]);
     expect(line).toContain(what);
@@ -107,10 +115,10 @@ describe('a tar', () => {
     'is read as the folder is that it was made of (tar %s)',
     async (flag) => {
       const file = join(root, 'rootfs.tar');
-      execFileSync('tar', [flag, file, '-C', root, './etc', './sbin', './usr']);
+      execFileSync('tar', [flag, file, '-C', root, './etc', './lib', './sbin', './usr']);
       expect(await wrong(file)).toEqual([]);
       take('/usr/lib/rpcd/file.so');
-      execFileSync('tar', [flag, file, '-C', root, './etc', './sbin', './usr']);
+      execFileSync('tar', [flag, file, '-C', root, './etc', './lib', './sbin', './usr']);
       expect(await wrong(file)).toEqual([expect.stringContaining('Install rpcd-mod-file.')]);
     },
   );
