@@ -1,5 +1,5 @@
 /**
- * A real OpenWRT as the image of a CNF, without mwan3: a root file system (test/openwrt-device)
+ * A real OpenWRT as the image of a CNF: a root file system (test/openwrt-device)
  * with the files and the first process of deploy/cnf-image. For tests on this machine.
  */
 import { lstat, mkdir, readdir, readlink } from 'node:fs/promises';
@@ -16,12 +16,12 @@ export const whyNoDeviceImage = whyNoRootFileSystem;
 
 /** The docker-archive, for `Cluster.loadImages`. @throws where `whyNoDeviceImage` says so. */
 export const buildDeviceImage = async (): Promise<string> => {
-  const own = (await entriesIn(rootFileSystem())).filter(isWanted);
+  const own = await entriesIn(rootFileSystem());
   const known = new Set(own.map(({ path }) => path));
   // A folder of ours may be a link there.
-  const product = (await entriesIn(PRODUCT))
-    .filter(isWanted)
-    .filter((entry) => !('directory' in entry && known.has(entry.path)));
+  const product = (await entriesIn(PRODUCT)).filter(
+    (entry) => !('directory' in entry && known.has(entry.path)),
+  );
   const ofProduct = new Set(product.map(({ path }) => path));
   const entries: ImageEntry[] = [...own.filter(({ path }) => !ofProduct.has(path)), ...product];
   await mkdir(OUTPUT, { recursive: true });
@@ -36,8 +36,6 @@ export const buildDeviceImage = async (): Promise<string> => {
 
 /** What deploy/cnf-image puts over an official root file system. */
 const PRODUCT = fileURLToPath(new URL('../../deploy/cnf-image/files', import.meta.url));
-
-const isWanted = ({ path }: ImageEntry): boolean => !path.includes('mwan3');
 
 const entriesIn = async (folder: string): Promise<ImageEntry[]> => {
   const found: ImageEntry[] = [];
