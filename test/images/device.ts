@@ -3,7 +3,7 @@
  * with the files and the first process of deploy/cnf-image. For tests on this machine.
  */
 import { lstat, mkdir, readdir, readlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeImageArchive, type ImageEntry } from 'kind-test-harness';
 import { rootFileSystem, whyNoRootFileSystem } from '../openwrt-device/root-file-system.ts';
@@ -39,13 +39,14 @@ const PRODUCT = fileURLToPath(new URL('../../deploy/cnf-image/files', import.met
 
 const entriesIn = async (folder: string): Promise<ImageEntry[]> => {
   const found: ImageEntry[] = [];
-  for (const name of await readdir(folder, { recursive: true })) {
-    const source = join(folder, name);
-    const stat = await lstat(source);
-    const path = `/${name}`;
-    if (stat.isSymbolicLink()) found.push({ path, linkTo: await readlink(source) });
-    else if (stat.isDirectory()) found.push({ path, directory: true, mode: stat.mode & 0o7777 });
-    else if (stat.isFile()) found.push({ path, source, mode: stat.mode & 0o7777 });
+  // By names alone it would go on where a link leads to, which is this machine's.
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const source = join(entry.parentPath, entry.name);
+    const path = `/${relative(folder, source)}`;
+    const { mode } = await lstat(source);
+    if (entry.isSymbolicLink()) found.push({ path, linkTo: await readlink(source) });
+    else if (entry.isDirectory()) found.push({ path, directory: true, mode: mode & 0o7777 });
+    else if (entry.isFile()) found.push({ path, source, mode: mode & 0o7777 });
   }
   return found;
 };

@@ -8,7 +8,7 @@ const page = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
 const testsIn = (text: string): string[] =>
   [...text.matchAll(/`([\w/-]+\.test\.ts)`/g)].map(([, path = '']) => path);
 
-const [, afterTitle = ''] = page.split('\n## Who can do what at worst\n');
+const [, afterTitle = ''] = page.split('\n## What each right allows at worst\n');
 const [section = ''] = afterTitle.split('\n### ');
 const actors = section
   .split('\n')
