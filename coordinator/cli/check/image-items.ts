@@ -16,7 +16,7 @@ export type ImageFiles = {
 
 const NETWORK = '/etc/config/network';
 const FIREWALL = '/etc/config/firewall';
-/** Of firewall4 or firewall3: firewall4 has a program of the other's name, too. */
+/** Tells firewall4 from firewall3, whose program firewall4 has by name, too. */
 const FIREWALL_SERVICE = '/etc/init.d/firewall';
 /** Which settings OpenWRT's first steps have: its own file, and that of deploy/cnf-image. */
 const PREINIT_SETTINGS = ['/lib/preinit/00_preinit.conf', '/lib/preinit/01_cnf'];

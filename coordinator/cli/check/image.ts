@@ -10,7 +10,7 @@ import { CannotTellError } from '../command.ts';
 import { fileProblem, isFileError } from '../files.ts';
 import { READ_FILES, type ImageFiles } from './image-items.ts';
 
-/** Of a configuration file; an image comes from anywhere. */
+/** A configuration file has at most so many bytes; an image comes from anywhere. */
 const MAX_TEXT = 1_048_576;
 /** In an official root file system there are some 2,000. */
 const MAX_PATHS = 1_000_000;

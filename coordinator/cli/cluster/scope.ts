@@ -21,7 +21,7 @@ export const namespaceOf = (options: Given['options'], usual: string): string | 
   return allNamespaces ? undefined : (namespace ?? usual);
 };
 
-/** @throws NotThereError when none has that name: it lists those that are; UsageError when several have */
+/** @throws NotThereError, which lists those that are there; UsageError when several have the name */
 export const cnfNamed = (
   facts: ClusterFacts,
   name: string,
