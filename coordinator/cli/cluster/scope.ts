@@ -21,7 +21,7 @@ export const namespaceOf = (options: Given['options'], usual: string): string | 
   return allNamespaces ? undefined : (namespace ?? usual);
 };
 
-/** @throws NotThereError, which lists those that are there; UsageError when several have the name */
+/** @throws NotThereError, which lists those that are there; UsageError for several of the name */
 export const cnfNamed = (
   facts: ClusterFacts,
   name: string,
