@@ -35,6 +35,8 @@ export type CompiledFrom = Pick<Policy, 'namespace' | 'spec'>;
 /** `scope`: by which addresses pods and peers are meant. */
 export const compilePolicy = (policy: CompiledFrom, scope: Scope = CLUSTER_SCOPE): Compiled => {
   const { namespace, spec } = policy;
+  const has = weightOf(policy);
+  if (has > MAX_RULES) return { tooLarge: { what: 'rules', has, limit: MAX_RULES } };
   const groups = new Map<string, Group>();
   const use = (selected: Group): string => {
     const group = isClusterAlone(scope) ? selected : { ...selected, scope };
@@ -43,8 +45,7 @@ export const compilePolicy = (policy: CompiledFrom, scope: Scope = CLUSTER_SCOPE
     return id;
   };
   const own: PodSelector = { pods: spec.podSelector, namespaces: { name: namespace } };
-  const { policyTypes = [] } = spec;
-  const types = policyTypes.length > 0 ? policyTypes : impliedTypes(policy);
+  const types = typesOf(policy);
   try {
     const enforcement: Enforcement = {
       pods: use(own),
@@ -64,8 +65,6 @@ export const compilePolicy = (policy: CompiledFrom, scope: Scope = CLUSTER_SCOPE
         ),
       }),
     };
-    const has = sizeOf(enforcement);
-    if (has > MAX_RULES) return { tooLarge: { what: 'rules', has, limit: MAX_RULES } };
     return { enforcement, groups };
   } catch (error) {
     if (!(error instanceof InvalidPolicyError)) throw error;
@@ -83,6 +82,29 @@ class InvalidPolicyError extends Error {
 }
 
 const ALL_PODS: PodSelector = { pods: {}, namespaces: { labels: {} } };
+
+export const typesOf = (policy: CompiledFrom): readonly ('Ingress' | 'Egress')[] => {
+  const { policyTypes = [] } = policy.spec;
+  return policyTypes.length > 0 ? policyTypes : impliedTypes(policy);
+};
+
+/** How many rules and blocks the policy comes to. */
+export const weightOf = (policy: CompiledFrom): number => {
+  const { egress = [], ingress = [] } = policy.spec;
+  const types = typesOf(policy);
+  const rules = [
+    ...(types.includes('Ingress')
+      ? ingress.map(({ from, ports }) => ({ peers: from, ports }))
+      : []),
+    ...(types.includes('Egress') ? egress.map(({ to, ports }) => ({ peers: to, ports })) : []),
+  ];
+  return rules
+    .map(({ peers = [], ports = [] }) => {
+      const exceptions = peers.reduce((sum, { ipBlock }) => sum + (ipBlock?.except.length ?? 0), 0);
+      return (Math.max(1, peers.length) + exceptions) * Math.max(1, ports.length);
+    })
+    .reduce((sum, size) => sum + size, 0);
+};
 
 const impliedTypes = ({ spec }: CompiledFrom): ('Ingress' | 'Egress')[] =>
   spec.egress === undefined || spec.egress.length === 0 ? ['Ingress'] : ['Ingress', 'Egress'];
@@ -135,11 +157,3 @@ const portOf = ({ protocol, port, endPort }: PolicyPort, { named, use }: Context
     ...(endPort !== undefined && { endPort }),
   };
 };
-
-const sizeOf = ({ ingress = [], egress = [] }: Enforcement): number =>
-  [...ingress, ...egress]
-    .map(({ peers, ports }) => {
-      const blocks = (peers ?? []).flatMap((peer) => ('except' in peer ? peer.except : []));
-      return ((peers?.length ?? 1) + blocks.length) * (ports?.length ?? 1);
-    })
-    .reduce((sum, size) => sum + size, 0);

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_GROUP_MEMBERS, MAX_SELECTORS, MAX_TAKEN_OF_NAMESPACE } from '#shared/policy/bounds.ts';
+import {
+  MAX_GROUP_MEMBERS,
+  MAX_SELECTORS,
+  MAX_TAKEN,
+  MAX_TAKEN_OF_NAMESPACE,
+} from '#shared/policy/bounds.ts';
 import { type PolicyPod } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
@@ -110,6 +115,26 @@ it('policies with more lines than agents take isolate their pods, and those of a
     lines: [],
     refused: { reason: 'TooLarge', message: expect.stringContaining('30000 of a namespace') },
   });
+});
+
+it('no block is compiled of a policy for which no agent has room, and none a second time', () => {
+  let read = 0;
+  const block = {
+    except: [],
+    get cidr(): string {
+      read += 1;
+      return '10.0.0.0/8';
+    },
+  };
+  const policies = Array.from({ length: 90 }, (_, at): Policy => {
+    const made = policy(`greedy-${at}`);
+    const from = Array.from({ length: 1_000 }, () => ({ ipBlock: block }));
+    return { ...made, namespace: `tenant-${at % 3}`, spec: { ...made.spec, ingress: [{ from }] } };
+  });
+  const compiled = compiledAt(GATEWAY, policies);
+  expect([compiled.size, read]).toEqual([90, MAX_TAKEN]);
+  expect(compiledAt(GATEWAY, policies)).toEqual(compiled);
+  expect(read).toBe(MAX_TAKEN);
 });
 
 describe('a group with more addresses than are carried', () => {

@@ -6,16 +6,18 @@ import { createAllowance, TOO_MUCH } from '#shared/policy/allowance.ts';
 import {
   crowdedText,
   MAX_GROUP_MEMBERS,
+  MAX_RULES,
   MAX_SELECTORS,
   tooLargeText,
 } from '#shared/policy/bounds.ts';
-import { compilePolicy, type Enforcement } from '#shared/policy/enforcement.ts';
+import { compilePolicy, typesOf, weightOf, type Enforcement } from '#shared/policy/enforcement.ts';
 import type { Group } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import { CLUSTER_SCOPE, placeName, type Scope } from '#shared/policy/networks.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcementSpec, Refusal } from '#shared/resources/policy-enforcement.ts';
 import { inTurns } from '#shared/util/in-turns.ts';
+import { oncePerObject } from '#shared/util/memo.ts';
 import type { LiveGroups } from './live-groups.ts';
 import { groupsOf } from './objects.ts';
 import { scopeOf, type Gateway } from './enforcing-cnfs.ts';
@@ -54,30 +56,27 @@ export const compiledAt = (
   return new Map(
     inTurns(policies, ({ namespace }) => namespace).flatMap((policy) => {
       const used = selectors.getOrInsertComputed(policy.namespace, () => new Set());
-      const compiled = compiledOne(gateway, policy, used);
-      return compiled ? [[policy.uid, withinMemory(compiled, isTaken)] as const] : [];
+      const compiled = compiledOne(gateway, policy, { used, isTaken });
+      return compiled ? [[policy.uid, compiled] as const] : [];
     }),
   );
 };
 
-/** No lines are kept that no agent would be given. */
-const withinMemory = (
-  compiled: Compiled,
-  isTaken: ReturnType<typeof createAllowance>,
-): Compiled => {
-  if (!('groups' in compiled)) return compiled;
-  const { groups, scope, spec } = compiled;
-  const { exceptions, lines, pods, policy } = spec;
-  if (isTaken(policy.namespace, lines.length + exceptions.length, [])) return compiled;
-  const own = [...groups].filter(([id]) => id === pods);
-  return { spec: isolatingAlone(spec, TOO_MUCH), groups: new Map(own), scope };
-};
+/** Compiled once for each version of a policy: a thousand blocks take 20 ms. */
+const compiledIn = oncePerObject((policy: Policy) => {
+  const byScope = new Map<string, ReturnType<typeof compilePolicy>>();
+  return (scope: Scope) =>
+    byScope.getOrInsertComputed(JSON.stringify(scope), () => compilePolicy(policy, scope));
+});
 
-/** `used`: groups of its namespace's policies before it; its own are added. */
+/**
+ * `used`: groups of its namespace's policies before it; its own are added. `isTaken`: whether an
+ * agent has room for its lines beside those before it; of one that has none no line is compiled.
+ */
 const compiledOne = (
   gateway: Gateway,
   policy: AnyPolicy,
-  used: Set<string>,
+  { used, isTaken }: { used: Set<string>; isTaken: ReturnType<typeof createAllowance> },
 ): Compiled | undefined => {
   const at = scopeOf(policy, gateway);
   if (at === undefined) return undefined;
@@ -87,41 +86,67 @@ const compiledOne = (
   };
   if ('unknown' in at) return refuse('SubnetUnknown', unknownText(at.unknown));
   if ('unread' in policy) return refuse(policy.unread.reason, policy.unread.message);
-  const compiled = compilePolicy(policy, at.scope);
+  const weight = weightOf(policy);
+  const place = { scope: at.scope, used };
+  return weight > MAX_RULES || isTaken(policy.namespace, weight, [])
+    ? carriedOne(policy, place, refuse)
+    : isolatingOne(policy, place);
+};
+
+type Place = { scope: Scope; used: Set<string> };
+
+const isolatingOne = (policy: Policy, place: Place): Compiled => {
+  const { enforcement, groups } = isolating(policy, place);
+  noteUsed(place, groups);
+  const { scope } = place;
+  const identity = { policy: identityOf(policy), place: placeName(scope) };
+  return {
+    spec: isolatingAlone({ ...identity, ...writtenOf(enforcement) }, TOO_MUCH),
+    groups,
+    scope,
+  };
+};
+
+/** The selector of all pods of the namespace comes beside them. */
+const noteUsed = ({ used }: Place, groups: ReadonlyMap<string, Group>): void => {
+  for (const id of groups.keys()) if (used.size < MAX_SELECTORS) used.add(id);
+};
+
+const carriedOne = (
+  policy: Policy,
+  place: Place,
+  refuse: (reason: Refusal['reason'], text: string) => Compiled,
+): Compiled => {
+  const { scope, used } = place;
+  const compiled = compiledIn(policy)(scope);
   if ('invalid' in compiled)
     return refuse('InvalidSpec', `${compiled.invalid.path}: ${compiled.invalid.message}`);
   if ('tooLarge' in compiled) return refuse('TooLarge', tooLargeText(compiled.tooLarge));
   const has = used.union(new Set(compiled.groups.keys())).size;
   const { enforcement, groups, whom } =
-    has <= MAX_SELECTORS
-      ? { ...compiled, whom: undefined }
-      : isolating(policy, compiled.enforcement, { scope: at.scope, used });
-  // That of all pods of the namespace comes beside them.
-  for (const id of groups.keys()) if (used.size < MAX_SELECTORS) used.add(id);
+    has <= MAX_SELECTORS ? { ...compiled, whom: undefined } : isolating(policy, place);
+  noteUsed(place, groups);
   const { generation, namespace } = policy;
   const message = `the policies of namespace ${namespace} have ${has} selectors with this one, and ${MAX_SELECTORS} are carried: it isolates ${whom}, and lets nothing pass`;
   const spec: PolicyEnforcementSpec = {
     policy: identityOf(policy),
-    place: placeName(at.scope),
+    place: placeName(scope),
     ...writtenOf(enforcement),
     ...(whom !== undefined && { refused: { generation, reason: 'TooLarge' as const, message } }),
   };
-  return { spec, groups, scope: at.scope };
+  return { spec, groups, scope };
 };
 
 type Isolating = { enforcement: Enforcement; groups: ReadonlyMap<string, Group>; whom: string };
 
 /** What it forbids without what it lets through: too many policies open no pod. */
 const isolating = (
-  { namespace, spec: { podSelector } }: Policy,
-  { ingress, egress }: Enforcement,
+  policy: Policy,
   { scope, used }: { scope: Scope; used: ReadonlySet<string> },
 ): Isolating => {
-  const policyTypes = [
-    ...(ingress ? (['Ingress'] as const) : []),
-    ...(egress ? (['Egress'] as const) : []),
-  ];
-  const isolated = (selector: typeof podSelector, whom: string): Isolating => {
+  const { namespace, spec } = policy;
+  const policyTypes = [...typesOf(policy)];
+  const isolated = (selector: typeof spec.podSelector, whom: string): Isolating => {
     const compiled = compilePolicy(
       { namespace, spec: { podSelector: selector, policyTypes } },
       scope,
@@ -129,7 +154,7 @@ const isolating = (
     if ('enforcement' in compiled) return { ...compiled, whom };
     throw new Error('a policy without rules cannot be wrong');
   };
-  const own = isolated(podSelector, 'its pods');
+  const own = isolated(spec.podSelector, 'its pods');
   const hasRoom = used.has(own.enforcement.pods) || used.size < MAX_SELECTORS;
   return hasRoom ? own : isolated({}, 'all pods of the namespace');
 };
