@@ -190,7 +190,7 @@ const rendered = (
   const beside = new Map(
     partsBeside.map((part) => [part.name, (uci && part.desired(uci)?.(spec, context)) ?? []]),
   );
-  const problem = sectionTwice(sections);
+  const problem = sectionTwice(sections, uci);
   return problem ? { problem } : { rendering: { ...of, sections, shared, beside } };
 };
 
@@ -223,16 +223,20 @@ const asItIs = (
   return [{ ...of, sections, shared: [], beside }];
 };
 
-const sectionTwice = (sections: readonly UciSection[]): JudgedProblem | undefined => {
-  const names = new Set<string>();
-  for (const { type, name } of sections) {
-    if (names.has(name)) {
-      const message = `spec: two parts of it would be the same ${type} ${name} on OpenWRT`;
-      return { verdict: 'failed', reason: 'InvalidSpec', message };
-    }
-    names.add(name);
-  }
-  return undefined;
+const sectionTwice = (
+  sections: readonly UciSection[],
+  uci: KindDefinition['uci'],
+): JudgedProblem | undefined => {
+  const at = sections.findIndex(({ name }, index) =>
+    sections.slice(0, index).some((other) => other.name === name),
+  );
+  const section = sections[at];
+  if (!section) return undefined;
+  const { type, name } = section;
+  const rest = sections.map((one, index) => (index < at ? { ...one, name: '' } : one));
+  const path = uci?.pathOf?.(`${uci.package}.${name}`, rest) ?? 'spec';
+  const message = `${path}: two parts of the rule would be the same ${type} ${name} on OpenWRT; choose another name`;
+  return { verdict: 'failed', reason: 'InvalidSpec', message };
 };
 
 const contextOf = (

@@ -714,13 +714,15 @@ describe('IPsec', () => {
 
   it('refuses two parts of one rule that would be one section', () => {
     const connection = { name: 'c-d', conn_type: 'tunnel', mode: 'start' };
+    expect(verdictFor({ connections: [{ ...connection, name: 'hub' }] })).toMatchObject({
+      message: expect.stringMatching(/^spec\.connections\[0\]\.name: two parts .* tunnel hub on /),
+    });
     expect(verdictFor({ connections: [connection, { ...connection, name: 'c.d' }] })).toMatchObject(
       {
         verdict: 'failed',
         reason: 'InvalidSpec',
-        message: expect.stringMatching(
-          /^spec: two parts of it would be the same \w+ \w+ on OpenWRT$/,
-        ),
+        message:
+          'spec.connections[1].name: two parts of the rule would be the same tunnel c_d on OpenWRT; choose another name',
         sections: [],
       },
     );
