@@ -15,6 +15,9 @@ const LOG = [
   '13[IKE] retransmit 3 of request with message ID 0',
   '13[NET] sending packet: from 203.0.113.9[500] to 2001:db8::3[500] (464 bytes)',
   `14[IKE] ${'x'.repeat(300)} IKE_SA far[4]`,
+  "17[CFG] initiating 'one-net'",
+  "16[LIB] resolving 'one.example' failed: Temporary failure in name resolution",
+  '17[IKE] unable to resolve one.example, initiate aborted',
   '15[IKE] of nobody known',
 ].map((line) => `${AT}${line}\n`);
 
@@ -25,6 +28,7 @@ it("charon's words are those of the job that was about the remote, cleaned and b
     ['203.0.113.2', 'received NO_PROPOSAL_CHOSEN notify error'],
     ['2001:db8::3', 'retransmit 3 of request with message ID 0'],
     ['far', 'x'.repeat(128)],
+    ['one.example', 'unable to resolve one.example, initiate aborted'],
   ]);
 });
 

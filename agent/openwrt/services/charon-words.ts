@@ -11,6 +11,7 @@ const LINE = /\b(\d+)\[([A-Z]+)\] (.+)$/;
 const SUBJECTS = [
   /\bIKE_SA (\S+)\[\d+\]/,
   /^received packet: from ([\d.]+|[\da-f:]+)\[/,
+  /^unable to resolve (\S+), initiate aborted$/,
   /^sending packet: from \S+ to ([\d.]+|[\da-f:]+)\[/,
 ];
 const UNPRINTABLE = /[^ -~]+/g;
