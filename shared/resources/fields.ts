@@ -292,7 +292,8 @@ export const mark = () =>
 export const flag = () =>
   optionalTextOrNumber({
     must: 'must be 0 or 1',
-    maxLength: 1,
+    // The API server says of a longer text only that it is too long.
+    maxLength: 8,
     pattern: '[01]',
     min: 0,
     max: 1,

@@ -81,6 +81,10 @@ export const samples: Samples = {
     },
   },
   refused: {
+    'a word for a switch': {
+      spec: { policy: 'p', sticky: 'yes' },
+      server: 'must be 0 or 1',
+    },
     'mwan3 ports without a protocol': {
       spec: { policy: 'p', dest_port: '80' },
       server: 'ports need tcp or udp',
