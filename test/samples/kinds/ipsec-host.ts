@@ -131,7 +131,7 @@ export const samples: Samples = {
     },
     'a remote that is a colon': {
       spec: { ...anybody, remote: ':' },
-      server: 'must be an address, a host name or %any',
+      server: 'must be an address without leading zeros, a host name or %any',
     },
     'two connections of one name': {
       spec: {
