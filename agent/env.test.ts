@@ -34,7 +34,7 @@ describe('the login on OpenWRT', () => {
     ['ubus', own, { ubus: '/own/password' }],
     ['ubus', named, { ubus: '/p' }],
     ['icn', { ...named, ...own }, { icn: '/p' }],
-  ])('of driver %s with %j is %j', (driver, given, expected) => {
+  ])('gives driver %s with %j the login %j', (driver, given, expected) => {
     const logins = loginFilesOf(read({ SDEWAN_DRIVER: driver, ...given }));
     const passwords = [...logins].map(([name, { passwordFile }]) => [name, passwordFile]);
     expect(Object.fromEntries(passwords)).toEqual(expected);

@@ -7,7 +7,7 @@ it.each([
   ['/readyz', 503],
   ['/metrics', 200],
   ['/none', 404],
-])('an answer to %s ends its connection', async (path, status) => {
+])('ends the connection of an answer to %s', async (path, status) => {
   const health = createHealth({ notReady: () => ['no pods yet'], registry: new Registry() });
   const answer = await health.request(path);
   expect([answer.status, answer.headers.get('connection')]).toEqual([status, 'close']);

@@ -43,7 +43,7 @@ const targetWith = (answer: (at: number) => 'answers' | 'refuses' | 'hangs') => 
 
 describe('whether a target is lost', () => {
   it.each(['refuses', 'hangs'] as const)(
-    'one that %s is, after three new connections and five seconds',
+    'says so of one that %s, after three new connections and five seconds',
     async (how) => {
       const { clock, target, targets, begun, open, until } = targetWith(() => how);
       expect(await until(targets.lost([target], NEVER))).toEqual([target]);
@@ -53,14 +53,14 @@ describe('whether a target is lost', () => {
     },
   );
 
-  it('one that answers at once is not, and gets one connection', async () => {
+  it('denies it of one that answers at once, with one connection', async () => {
     const { clock, target, targets, begun, until } = targetWith(() => 'answers');
     expect(await until(targets.lost([target], NEVER))).toEqual([]);
     expect(begun).toEqual([0]);
     expect(clock.monotonic()).toBe(0);
   });
 
-  it('one that answers the third connection only is not', async () => {
+  it('denies it of one that answers the third connection only', async () => {
     const { target, targets, begun, open, until } = targetWith((at) =>
       at < 3_000 ? 'hangs' : 'answers',
     );

@@ -35,7 +35,7 @@ const isKept = async (distance: number): Promise<void> => {
   await expect.poll(() => readFile(file, 'utf8')).toContain(`"distance":${distance}`);
 };
 
-it('a fresh pod is at distance 3 until it is told another', async () => {
+it('is 3 on a fresh pod until it is told another', async () => {
   const distance = await open();
   expect(distance.place()).toEqual({ distance: 3, peers: new Map() });
   expect(distance.word()).toEqual({});
@@ -43,7 +43,7 @@ it('a fresh pod is at distance 3 until it is told another', async () => {
   expect(distance.word()).toEqual({ distance: 3 });
 });
 
-it('an order holds at once, is confirmed when a pass has rendered with it, and holds after a restart', async () => {
+it('holds at once, is confirmed when a pass has rendered with it, and holds after a restart', async () => {
   const distance = await open();
   distance.take(order(0, ['10.0.0.2']));
   expect(distance.place()).toEqual({ distance: 0, peers: new Map([['net1', ['10.0.0.2']]]) });
@@ -56,7 +56,7 @@ it('an order holds at once, is confirmed when a pass has rendered with it, and h
   expect(next.word()).toEqual({});
 });
 
-it('the same order again is none, and another peer is one', async () => {
+it('changes by another peer, but not by the same order again', async () => {
   const distance = await open();
   distance.take(order(1));
   distance.take(order(1));
@@ -66,7 +66,7 @@ it('the same order again is none, and another peer is one', async () => {
   await expect.poll(() => readFile(join(folder, 'distance.json'), 'utf8')).toContain('10.0.0.3');
 });
 
-it('an order whose peers could not be read leaves those that there were', async () => {
+it('keeps its peers when those of an order could not be read', async () => {
   const distance = await open();
   distance.take(order(0, ['10.0.0.2']));
   distance.take({ distance: 1, nextReportMs: 2_000 });
@@ -74,7 +74,7 @@ it('an order whose peers could not be read leaves those that there were', async 
   await isKept(1);
 });
 
-it('an order has the own addresses of the pod, where the coordinator knows that it does', async () => {
+it('has the own addresses of the pod, where the coordinator knows that it does', async () => {
   const distance = await open();
   distance.take({ ...order(0), own: [{ device: 'net1', addresses: ['fd00::1'] }] });
   expect(distance.place().own).toEqual(new Map([['net1', ['fd00::1']]]));
@@ -87,7 +87,7 @@ describe('where no rule differs by the place', () => {
     isUsed = false;
   });
 
-  it('an order is in force at once, and a pass that began before it takes nothing back', async () => {
+  it('has an order in force at once, and a pass that began before it takes nothing back', async () => {
     const distance = await open();
     distance.passed(distance.place());
     const before = distance.place();
@@ -97,14 +97,14 @@ describe('where no rule differs by the place', () => {
     await isKept(0);
   });
 
-  it('no order is in force before the first pass', async () => {
+  it('has no order in force before the first pass', async () => {
     const distance = await open();
     distance.take(order(0));
     expect([distance.word(), said]).toEqual([{}, ['order']]);
     await isKept(0);
   });
 
-  it('the next order waits for a pass when a rule has come that does', async () => {
+  it('waits for a pass with the next order when a rule has come that does', async () => {
     const distance = await open();
     distance.passed(distance.place());
     isUsed = true;
@@ -114,7 +114,7 @@ describe('where no rule differs by the place', () => {
   });
 });
 
-it('an order that cannot be kept holds as long as the agent runs', async () => {
+it('keeps an order that cannot be kept as long as the agent runs', async () => {
   const distance = await open();
   await rm(folder, { recursive: true });
   distance.take(order(2));

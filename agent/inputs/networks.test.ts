@@ -27,7 +27,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('the networks of the pod are followed, and what cannot be read changes nothing', async () => {
+it('follows the networks of the pod; what cannot be read changes nothing', async () => {
   writeFileSync(file, annotation('a', 'b'));
   let changes = 0;
   const onChange = (): void => {
@@ -52,7 +52,7 @@ it('the networks of the pod are followed, and what cannot be read changes nothin
   expect(changes).toBeGreaterThan(0);
 });
 
-it('a pod without networks has none', async () => {
+it('gives a pod without networks none', async () => {
   const { signal } = stopping;
   const onChange = (): void => undefined;
   const networks = await followNetworks({

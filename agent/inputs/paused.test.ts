@@ -11,7 +11,7 @@ it.each([
   ['yes\n', true],
   ['false', false],
   ['', false],
-])('the annotation with value %j: paused %j, also when it changes', async (text, expected) => {
+])('reads value %j as paused %j, also when it changes', async (text, expected) => {
   const folder = mkdtempSync(join(tmpdir(), 'paused-'));
   const file = join(folder, 'paused');
   const clock = createManualClock();

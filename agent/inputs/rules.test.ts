@@ -81,7 +81,7 @@ describe('the rules of a kind', () => {
     expect(source.unservedKinds()).toEqual([LEFT_OUT.kind]);
   });
 
-  it('that was never served are empty, and their sections stay', async () => {
+  it('are empty for one that was never served, and their sections stay', async () => {
     server.refuse('list', 404, 'NotFound');
     start();
     await until(() => source.unservedKinds().includes(KIND));
@@ -108,7 +108,7 @@ describe('the rules of a kind', () => {
   });
 });
 
-it('a kind that is left out is not watched and is reported, and its sections stay', async () => {
+it('leaves a kind out that is not watched, reports it, and keeps its sections', async () => {
   start();
   await until(isWatched);
   expect(server.watchers).toBe(1);

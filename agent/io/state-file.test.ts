@@ -82,7 +82,7 @@ describe('a state file', () => {
     ['without a version', '{"count":1}'],
     ['not what its version says', '{"version":1}'],
     ['empty', ''],
-  ])('that is %s is started anew', async (_what, text) => {
+  ])('begins anew when it is %s', async (_what, text) => {
     writeFileSync(join(folder, 'x.json'), text);
     const file = await open();
     expect(file.value().count).toBe(0);
@@ -93,7 +93,7 @@ describe('a state file', () => {
     });
   });
 
-  it('that cannot be read is not taken for an absent one', async () => {
+  it('counts as unreadable, not as absent, when it cannot be read', async () => {
     rmSync(folder, { recursive: true });
     writeFileSync(folder, '');
     await expect(open()).rejects.toThrow('ENOTDIR');

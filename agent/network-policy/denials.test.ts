@@ -19,7 +19,7 @@ beforeEach(() => {
 const add = (counters: Record<string, number>): void =>
   denials.add(new Map(Object.entries(counters)));
 
-it('each direction of a policy counts for itself, and what is added is what has come since', () => {
+it('counts each direction of a policy for itself, and adds what has come since', () => {
   denials.begin(entries(1));
   add({ in_p0: 3, eg_p0: 1 });
   add({ in_p0: 5, eg_p0: 1 });
@@ -29,13 +29,13 @@ it('each direction of a policy counts for itself, and what is added is what has 
   ]);
 });
 
-it('a policy at two places is one', () => {
+it('counts a policy at two places as one', () => {
   denials.begin([entry('one', 'ns/web'), entry('two', 'ns/web')]);
   add({ in_one: 3, in_two: 4 });
   expect(denials.all()).toEqual([{ policy: 'ns/web', direction: 'ingress', packets: 7 }]);
 });
 
-it('a counter that says less than before has begun anew', () => {
+it('takes a counter that says less than before for one that has begun anew', () => {
   denials.begin(entries(1));
   add({ in_p0: 3 });
   add({ in_p0: 2 });
@@ -64,7 +64,7 @@ it('policies beyond the first two hundred are counted together, and have room wh
   ]);
 });
 
-it('a scrape shows what was denied so far, each time', async () => {
+it('shows in each scrape what was denied so far', async () => {
   const registry = new Registry();
   const unread = (): never => {
     throw new Error('not asked for');

@@ -168,7 +168,7 @@ afterEach(async () => {
   await ended;
 });
 
-it('what the coordinator does not carry is Failed with its words, and what it was stays', async () => {
+it('reports what the coordinator does not carry as Failed with its words, and keeps what it was', async () => {
   const refused = { generation: 2, reason: 'TooLarge' as const, message: '5001 and 5000' };
   const [web] = enforcements;
   if (web) enforcements = [{ ...web, spec: { ...web.spec, refused } }];
@@ -339,7 +339,7 @@ describe('what is asked for', () => {
     expect(states()).toEqual({ web: 'Pending: Applying' });
   });
 
-  it('stays as it was while somebody else has removed a group that it needs', async () => {
+  it('stays as it was while a group that it needs is gone', async () => {
     start();
     await pass();
     const { marker } = kernel;
@@ -370,7 +370,7 @@ describe('what is not asked for any more', () => {
     expect(states()).toEqual({ web: 'Removed' });
   });
 
-  it('of an agent before this one is removed as well, and not said to be before', async () => {
+  it('is removed when an earlier agent asked for it as well, and not said to be before', async () => {
     enforcements = [enforcement('web', { deletionTimestamp: '2026-01-01T00:00:01Z' })];
     start({ marker: 'of the agent before' });
     expect(states()).toEqual({ web: 'Pending: Removing' });
@@ -478,7 +478,7 @@ describe('what the kernel denies', () => {
   });
 });
 
-describe('what cannot be', () => {
+describe('what cannot be in force', () => {
   it('nft refuses: its words are reported, what is in force stays', async () => {
     start();
     await pass();
@@ -492,7 +492,7 @@ describe('what cannot be', () => {
     expect(states()).toEqual({ web: 'Applied', more: 'Applied' });
   });
 
-  describe('nft refuses for one policy', () => {
+  describe('a refusal of nft for one policy', () => {
     const BAD = '2'.repeat(16);
     const names = (): string[] =>
       [...(kernel.table?.chains.matchAll(/comment "apps\/([^"]*)"/g) ?? [])].map(
@@ -535,7 +535,7 @@ describe('what cannot be', () => {
       expect(kernel.trials).toBeLessThanOrEqual(2 * trials);
     });
 
-    it('that one stays as it last was taken, also after somebody flushed the table', async () => {
+    it('keeps that policy as it last was taken, also after the table was flushed', async () => {
       enforcements = many();
       start({ refuses: (table) => (isBad(table) ? 'Error: no' : undefined) });
       await pass();
@@ -584,7 +584,7 @@ describe('what cannot be', () => {
     expect(kernel.loads).toEqual(['whole']);
   });
 
-  it('no session yet: it is tried again at once', async () => {
+  it('is tried again at once when it lacks a session', async () => {
     start({ hasSession: false });
     await pass(2_000);
     kernel.hasSession = true;
@@ -592,7 +592,7 @@ describe('what cannot be', () => {
     expect(states()).toEqual({ web: 'Applied' });
   });
 
-  it('a paused pod is left as it is', async () => {
+  it('stays as it is on a paused pod', async () => {
     isPaused = true;
     start();
     await pass(10_000);

@@ -94,14 +94,14 @@ describe('of what the kernel shows that OpenWRT refuses', () => {
     });
   });
 
-  it('no rule is blamed for a section of others, or of another package', async () => {
+  it('blames no rule for a section of others, or of another package', async () => {
     const look = lookOf([verdictOf('a', 'mwan3'), verdictOf('theirs', 'firewall', 'theirs')]);
     expect(await blameFound(deps, look, kernel('theirs'))).toBe(false);
     expect(await blameFound(deps, look, undefined)).toBe(false);
     expect(refusedUids()).toEqual([]);
   });
 
-  it('no rule is blamed for what it was, when the plan is to change it', async () => {
+  it('blames no rule for what it was, when the plan is to change it', async () => {
     const after = namedSection('rule', 'a');
     const delta = { ...deltaWith('mwan3', []), set: [{ before: after, after }] };
     const look = lookOf([verdictOf('a', 'mwan3')], [delta]);
@@ -109,7 +109,7 @@ describe('of what the kernel shows that OpenWRT refuses', () => {
     expect(refusedUids()).toEqual([]);
   });
 
-  it('a rule is blamed again for its last good spec, and no third time', async () => {
+  it('blames a rule again for its last good spec, and no third time', async () => {
     const look = lookOf([verdictOf('a', 'mwan3')]);
     older = new Map([['a', { spec: {}, generation: 1, revision: REVISION }]]);
     const times = [];
@@ -120,7 +120,7 @@ describe('of what the kernel shows that OpenWRT refuses', () => {
 });
 
 describe('of a set that OpenWRT refuses', () => {
-  it('the rules whose sections it names are refused, with its words, and are to be tried again', async () => {
+  it('refuses the rules whose sections it names, with its words, until the next try', async () => {
     const rules = ['a', 'b', 'c'].map((name) => verdictOf(name, 'firewall'));
     await blame(deps, lookOf(rules), rejected(['a', 'c'], 'no such protocol'));
     expect(refusedUids()).toEqual(['a', 'c']);
@@ -131,13 +131,13 @@ describe('of a set that OpenWRT refuses', () => {
     });
   });
 
-  it('a rule that would do harm is not tried again before it changes', async () => {
+  it('does not try a rule again that would do harm before it changes', async () => {
     const rejection = { ...rejected(['a']), lasting: true } as const;
     await blame(deps, lookOf([verdictOf('a', 'firewall')]), rejection);
     expect(added.get('a')?.retry).toBe(false);
   });
 
-  it('a section of the same name in another package blames no rule', async () => {
+  it('blames no rule for a section of the same name in another package', async () => {
     const rules = [verdictOf('here', 'firewall', 'same'), verdictOf('elsewhere', 'mwan3', 'same')];
     await blame(deps, lookOf(rules), rejected(['same']));
     expect(refusedUids()).toEqual(['here']);
@@ -156,7 +156,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(refusedUids()).toEqual(['b']);
   });
 
-  it('a rule that was changed in place is a suspect', async () => {
+  it('suspects a rule that was changed in place', async () => {
     const rules = ['a', 'b'].map((name) => verdictOf(name, 'firewall'));
     const [before, after] = [namedSection('rule', 'a', { x: '1' }), namedSection('rule', 'a')];
     const delta: UciDelta = { ...deltaWith('firewall', []), set: [{ before, after }] };
@@ -164,13 +164,13 @@ describe('of a set that OpenWRT refuses', () => {
     expect(refusedUids()).toEqual(['a']);
   });
 
-  it('no rule is blamed when none has a section there', async () => {
+  it('blames no rule when none has a section there', async () => {
     const look = lookOf([verdictOf('elsewhere', 'mwan3')]);
     await expect(blame(deps, look, rejected([]))).rejects.toBeInstanceOf(OpenwrtBlockedError);
     expect(refusedUids()).toEqual([]);
   });
 
-  it('the last good spec that replaced a refused one is dropped, and no other', async () => {
+  it('drops the last good spec that replaced a refused one, and no other', async () => {
     const spec = { spec: {}, generation: 1, revision: 'old' };
     older = new Map([
       ['a', spec],
@@ -187,7 +187,7 @@ describe('of a set that OpenWRT refuses', () => {
 describe('of a rule that OpenWRT left out', () => {
   const warned = { ...NOTHING_KNOWN, warnings: new Map([['firewall.a', 'skipped']]) };
 
-  it('the last good spec goes back into force, and no new try takes it out again', () => {
+  it('has its last good spec back in force, and no new try takes it out again', () => {
     older = new Map([['a', { spec: {}, generation: 1, revision: 'old' }]]);
     refuseWarned(deps, { ...warned, verdicts: [verdictOf('a', 'firewall')] });
     expect(added.get('a')).toEqual({ revision: REVISION, message: 'skipped', retry: false });
@@ -196,13 +196,13 @@ describe('of a rule that OpenWRT left out', () => {
   it.each<[string, LastGood]>([
     ['there was none', new Map()],
     ['it is this one', new Map([['a', { spec: {}, generation: 1, revision: REVISION }]])],
-  ])('nothing is refused when %s', (_what, before) => {
+  ])('refuses nothing when %s', (_what, before) => {
     older = before;
     refuseWarned(deps, { ...warned, verdicts: [verdictOf('a', 'firewall')] });
     expect(refusedUids()).toEqual([]);
   });
 
-  it('a rule that is being deleted is not refused', () => {
+  it('does not refuse a rule that is being deleted', () => {
     older = new Map([['a', { spec: {}, generation: 1, revision: 'old' }]]);
     const leaving = { ...verdictOf('a', 'firewall'), verdict: 'unwanted' } as const;
     refuseWarned(deps, { ...warned, verdicts: [leaving] });

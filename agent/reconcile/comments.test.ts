@@ -18,7 +18,7 @@ describe('comments', () => {
     expect(afterWrite(before, ['mwan3'])).toEqual(before);
   });
 
-  it('are reported as lost once, even if somebody writes new ones', () => {
+  it('are reported as lost once, even if new ones are written', () => {
     const lost = { atStake: [], lost: ['firewall'] };
     expect(beforeWrite(lost, ['firewall'], FIREWALL)).toEqual(lost);
     expect(afterWrite(lost, ['firewall'])).toEqual(lost);

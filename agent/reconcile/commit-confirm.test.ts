@@ -198,8 +198,8 @@ describe('a rule that cuts the agent off', () => {
   });
 });
 
-describe('no rule is blamed', () => {
-  it('when the target was lost before', async () => {
+describe('the loss of a target by no fault of a rule', () => {
+  it('blames no rule when it was lost before', async () => {
     isReached = () => false;
     await use(rule('a'), CUT);
     await letPass(120_000);
@@ -208,7 +208,7 @@ describe('no rule is blamed', () => {
   });
 
   it.each([3_000, 12_000, 60_000, 300_000])(
-    'when it is away for %i ms, whatever was changed: all is in force afterwards',
+    'blames no rule when it lasts for %i ms, whatever was changed: all is in force afterwards',
     async (ms) => {
       await use(rule('a'), rule('b'));
       const back = openwrt.clock.monotonic() + ms;
@@ -219,7 +219,7 @@ describe('no rule is blamed', () => {
     },
   );
 
-  it('for some seconds: many changes are undone once, and made again at once', async () => {
+  it('blames no rule when it lasts for seconds: many changes are undone once, and made again at once', async () => {
     const many = Array.from({ length: 16 }, (_, at) => rule(`r-${at}`));
     const begun = openwrt.clock.monotonic();
     await use(...many);
@@ -230,7 +230,7 @@ describe('no rule is blamed', () => {
     expect(openwrt.transactions).toHaveLength(count + 2);
   });
 
-  it('while somebody else’s change is repaired: no target is asked, and the repair does not wait', async () => {
+  it('blames no rule while others’ change is repaired: no target is asked, and the repair does not wait', async () => {
     await use(rule('a'));
     await letPass(60_000);
     const before = connections;
@@ -241,7 +241,7 @@ describe('no rule is blamed', () => {
     expect(connections).toBe(before);
   });
 
-  it('without a change: nothing is undone, and no target is connected to', async () => {
+  it('blames no rule without a change: nothing is undone, and no target is connected to', async () => {
     await use(rule('a'));
     await letPass(60_000);
     const before = connections;
@@ -275,7 +275,7 @@ describe('an outage that the coordinators see, too', () => {
   };
 
   it.each([8_000, 20_000, 60_000, 300_000])(
-    'of %i ms undoes nothing, and what was changed before is confirmed afterwards',
+    'undoes nothing in %i ms, and what was changed before is confirmed afterwards',
     async (ms) => {
       isReached = () => true;
       await use(rule('a'), rule('b'));
@@ -324,7 +324,7 @@ describe('an outage that the coordinators see, too', () => {
     expect(record.blamed).toEqual([]);
   });
 
-  it('in which the agent is killed: the next one undoes nothing, and finds a rule that cuts it off afterwards', async () => {
+  it('undoes nothing when the agent is killed in it; the next one finds a rule that cuts it off afterwards', async () => {
     await use(rule('a'), CUT);
     outageUntil = Infinity;
     await killAfter(2_000);
@@ -337,7 +337,7 @@ describe('an outage that the coordinators see, too', () => {
   });
 });
 
-describe('the agent is killed', () => {
+describe('an agent that is killed', () => {
   it.each([0, 2_000, 5_000, 5_400, 8_000, 12_000, 18_000, 24_000, 30_000])(
     '%i ms after the change: the next one undoes it by its file alone, and finds the rule',
     async (ms) => {
@@ -353,7 +353,7 @@ describe('the agent is killed', () => {
     },
   );
 
-  it('and has blamed the rule: it is not tried again', async () => {
+  it('has blamed the rule: it is not tried again', async () => {
     await use(CUT);
     await letPass(60_000);
     await killAfter(0);
@@ -364,7 +364,7 @@ describe('the agent is killed', () => {
     expect(statesOf(agent)).toEqual({ cut: 'failed LostConnectivity' });
   });
 
-  it('while it is reached: what was changed stays, and is confirmed', async () => {
+  it('keeps what was changed while it is reached, and confirms it', async () => {
     await use(rule('a'));
     await killAfter(1_000);
     expect(names()).toEqual(['a']);

@@ -145,7 +145,7 @@ describe('a ledger that was lost', () => {
   });
 });
 
-it('which lost comments a coordinator knows of is kept by the next agent of the pod, also where passes write meanwhile', async () => {
+it('keeps for the next agent of the pod which lost comments a coordinator knows of, also where passes write meanwhile', async () => {
   const ledger = await open();
   const comments = { atStake: [], lost: ['firewall', 'mwan3'] };
   await ledger.write({ ...ledger.record(), comments });

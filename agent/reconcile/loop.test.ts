@@ -128,8 +128,8 @@ const heldPass = () => {
   return { pass, begun: begun.promise, end: () => end.resolve('one') };
 };
 
-describe('a pass runs', () => {
-  it('when the kernel lacks something and a repair is due, but not while the pod is paused', async () => {
+describe('the next pass', () => {
+  it('begins when the kernel lacks something and a repair is due, but not while the pod is paused', async () => {
     const { world, next } = await start();
     await next();
     world.kernelLacks = true;
@@ -154,7 +154,7 @@ describe('a pass runs', () => {
     expect(outcomes).toEqual(['passed', ...Array.from({ length: 20 }, () => 'unchanged')]);
   });
 
-  it('when OpenWRT is not as the last pass left it', async () => {
+  it('begins when OpenWRT is not as the last pass left it', async () => {
     const { world, attempts, next } = await start();
     world.fingerprint = 'two';
     await next();
@@ -229,7 +229,7 @@ describe('a pass runs', () => {
     },
   );
 
-  it('for a change when the next one is due, however many marks come before', async () => {
+  it('begins for a change when the next one is due, however many marks come before', async () => {
     const { clock, world, loop, next } = await start();
     world.pacedUntil = 5_000;
     const begin = clock.monotonic();
@@ -246,7 +246,7 @@ describe('a pass runs', () => {
     expect(world.passes).toBe(3);
   });
 
-  it('after a look that has come a little too early for the next change, too', async () => {
+  it('begins after a look that has come a little too early for the next change, too', async () => {
     const { clock, world, loop, next } = await start();
     loop.mark();
     world.pacedUntil = clock.monotonic() + 35;
@@ -256,7 +256,7 @@ describe('a pass runs', () => {
     expect(world.passes).toBe(2);
   });
 
-  it('at once when OpenWRT is not as it was left, regardless of the pace', async () => {
+  it('begins at once when OpenWRT is not as it was left, regardless of the pace', async () => {
     const { world, loop, next } = await start();
     world.pacedUntil = 60_000;
     loop.mark();
@@ -265,7 +265,7 @@ describe('a pass runs', () => {
     expect(world.passes).toBe(2);
   });
 
-  it('when it is time to try refused rules again', async () => {
+  it('begins when it is time to try refused rules again', async () => {
     const { world, next } = await start();
     world.dueRefusal = true;
     await next();
@@ -349,7 +349,7 @@ describe('a pass that fails', () => {
 });
 
 describe('when it is stopped', () => {
-  it('the pass in hand comes to its end, and no other begins', async () => {
+  it('ends the pass in hand, and begins no other', async () => {
     const { world, clock, loop, controller, ended } = await start();
     const { pass, begun, end } = heldPass();
     world.pass = pass;
@@ -364,7 +364,7 @@ describe('when it is stopped', () => {
     expect(world.passes).toBe(2);
   });
 
-  it('a pass that takes longer than the grace period is aborted', async () => {
+  it('aborts a pass that takes longer than the grace period', async () => {
     const { world, clock, loop, controller, ended } = await start();
     world.pass = (signal) =>
       new Promise((_resolve, reject) => {

@@ -110,22 +110,22 @@ describe('after reading', () => {
   });
 });
 
-describe('before a write the ledger has', () => {
+describe('the ledger before a write', () => {
   const state = stateOf({}, { commented: new Set(['mwan3']) });
   const record = beforeApply(state, planIn(state));
 
-  it('the names and packages that may be left over', () => {
+  it('lists the names and packages that may be left over', () => {
     expect(record.owned).toEqual(new Map([P, ['mwan3.p_net1', 'Mwan3Policy']]));
     expect(record.unsettled).toEqual(new Set(packagesIn(state)));
   });
 
-  it('the comments that it may lose', () => {
+  it('lists the comments that it may lose', () => {
     expect(record.comments).toEqual({ atStake: ['mwan3'], lost: [] });
   });
 });
 
 describe('after a write', () => {
-  it('nothing is left to do, and all of it is settled', () => {
+  it('leaves nothing to do, and all of it is settled', () => {
     const state = applied(stateOf({ unsettled: new Set(['network']) }));
     expect(packagesIn(state)).toEqual([]);
     expect(state.ledger.unsettled).toEqual(new Set());
@@ -167,7 +167,7 @@ describe('after a write', () => {
     expect(applied(from, change).ledger).toMatchObject(expected);
   });
 
-  it('what OpenWRT does not remove is not tried again', () => {
+  it('does not try again what OpenWRT does not remove', () => {
     const there = { name: 'mwan3', sections: [namedSection('policy', 'p')] };
     const owned = new Map([P]);
     const before = stateOf({ owned }, { packages: new Map([['mwan3', there]]) }, []);
@@ -177,14 +177,14 @@ describe('after a write', () => {
     expect(packagesIn(after)).toEqual([]);
   });
 
-  it('a package that was written is not doubtful any more', () => {
+  it('takes a package that was written for doubtful no more', () => {
     const state = stateOf({}, { doubtful: new Set(['firewall', 'elsewhere']) });
     expect(applied(state).doubtful).toEqual(new Set(['elsewhere']));
   });
 });
 
 describe('after a write that OpenWRT refuses', () => {
-  it('everything is as before, and only what was unsettled before is unsettled', () => {
+  it('has everything as before, and only what was unsettled before is unsettled', () => {
     const before = stateOf({ unsettled: new Set(['mwan3']) });
     const after = refused(before);
     expect(after.packages).toEqual(before.packages);
@@ -208,7 +208,7 @@ describe('after a write that OpenWRT refuses', () => {
     expect(refused(state).ledger.comments).toEqual({ atStake: ['mwan3'], lost: [] });
   });
 
-  it('the part that was written counts, and is unsettled where its service does not have it', () => {
+  it('counts the part that was written, unsettled where its service does not have it', () => {
     const before = stateOf();
     const mwan3 = written(before).get('mwan3') ?? { name: 'mwan3', sections: [] };
     const after = refused(before, {

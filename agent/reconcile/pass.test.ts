@@ -181,7 +181,7 @@ describe('a pass', () => {
     expect(agent.standings.at(-1)?.removed).toEqual(new Set());
   });
 
-  it('a deleted rule is reported as removed from the pass that removed it, however many others are deleted meanwhile', async () => {
+  it('reports a deleted rule as removed from the pass that removed it, however many others are deleted meanwhile', async () => {
     const names = ['a', 'b', 'c', 'd'];
     await agent.run(names.map((name) => drop(name)));
     for (const [at] of names.entries()) {
@@ -192,7 +192,7 @@ describe('a pass', () => {
     }
   });
 
-  it('after a restart a deleted rule is not reported as removed until every section of an unknown rule is gone', async () => {
+  it('reports a deleted rule after a restart as removed only when every section of an unknown rule is gone', async () => {
     await agent.run([drop('a'), drop('b')]);
     await agent.run([drop('a'), drop('b', DELETING)]);
     await restart();
@@ -281,7 +281,7 @@ describe('drift', () => {
     });
   });
 
-  it('is told of each rule when somebody removes all of them by hand', async () => {
+  it('is told of each rule when all of them are removed by hand', async () => {
     await agent.run(rules);
     put('firewall', ...openwrt.sections('firewall').filter((section) => !isRule(section)));
     await agent.run(rules);
@@ -449,7 +449,7 @@ const lacking = (rule: string, times: number): MemoryOpenwrt['refuses'] => {
 };
 
 describe('of a set that OpenWRT refuses', () => {
-  it('the rule that it names is left out, and the others are applied', async () => {
+  it('leaves out the rule that it names, and applies the others', async () => {
     openwrt.refuses = refuseThose((name) => name === 'b', ['sdewan_rule_b']);
     await agent.run([drop('a'), drop('b')]);
     expect(rulesThere()).toEqual(['a']);
@@ -458,7 +458,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(agent.ledger.record().unsettled).toEqual(new Set());
   });
 
-  it('a rule that the read-back lacks once is written again at once, and not blamed', async () => {
+  it('writes a rule that the read-back lacks once again at once, and does not blame it', async () => {
     openwrt.refuses = lacking('b', 1);
     await agent.run([drop('a'), drop('b')]);
     expect(rulesThere()).toEqual(['a', 'b']);
@@ -466,7 +466,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(agent.outcomes).toEqual(['rejected', 'done']);
   });
 
-  it('a rule that two read-backs lack is left out, and the others are applied', async () => {
+  it('leaves out a rule that two read-backs lack, and applies the others', async () => {
     openwrt.refuses = lacking('b', Infinity);
     await agent.run([drop('a'), drop('b')]);
     expect(rulesThere()).toEqual(['a']);
@@ -474,7 +474,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(agent.outcomes).toEqual(['rejected', 'rejected', 'done']);
   });
 
-  it('what each read-back lacks, and OpenWRT never names, is searched for in bounded tries', async () => {
+  it('searches in bounded tries for what each read-back lacks, and OpenWRT never names', async () => {
     const refuses = refuseThose((name) => name === 'r007');
     openwrt.refuses = (next) => {
       const refusal = refuses(next);
@@ -485,7 +485,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(statesOf(agent)).toMatchObject({ r007: 'failed RefusedByOpenwrt' });
   });
 
-  it('the rule is tried again when OpenWRT has restarted', async () => {
+  it('tries the rule again when OpenWRT has restarted', async () => {
     openwrt.refuses = refuseThose((name) => name === 'b', ['sdewan_rule_b']);
     await agent.run([drop('b')]);
     openwrt.refuses = () => undefined;
@@ -496,7 +496,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(rulesThere()).toEqual(['b']);
   });
 
-  it('the rule that it does not name is found, and the others are applied', async () => {
+  it('finds the rule that it does not name, and applies the others', async () => {
     openwrt.refuses = refuseThose((name) => name === 'r007');
     await agent.run(many(20));
     expect(rulesThere()).toEqual(
@@ -510,7 +510,7 @@ describe('of a set that OpenWRT refuses', () => {
     });
   });
 
-  it('a rule that is left out meanwhile is not reported as refused for ever', async () => {
+  it('does not report a rule for ever as refused that is left out meanwhile', async () => {
     openwrt.refuses = refuseThose((name) => name === 'r000');
     await agent.run(many(8));
     openwrt.refuses = () => undefined;
@@ -518,7 +518,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(Object.values(statesOf(agent))).toEqual(many(8).map(() => 'wanted Applying'));
   });
 
-  it('what a driver without transactions has already written counts', async () => {
+  it('counts what a driver without transactions has already written', async () => {
     let calls = 0;
     openwrt.refuses = (next) => {
       calls += 1;
@@ -602,7 +602,7 @@ describe('what ICN made', () => {
     expect(takenOver()).toEqual({ [OURS]: isOurs });
   });
 
-  it('is removed with its rule, and what has its name later is somebody else’s', async () => {
+  it('is removed with its rule, and what has its name later is not ours', async () => {
     withMade(made('a'));
     await agent.run([drop('a', ICN)]);
     const going = drop('a', { ...ICN, ...DELETING });
@@ -686,7 +686,7 @@ describe('what ICN made', () => {
     expect(rulesThere()).toEqual(['b']);
   });
 
-  it('and makes again after it was taken over, is left alone for ten minutes', async () => {
+  it('is left alone for ten minutes when it is made again after it was taken over', async () => {
     withMade(made('a'));
     await agent.run([drop('a', ICN), drop('b')]);
     // Its PUT removes the section and makes another.
@@ -707,7 +707,7 @@ describe('what ICN made', () => {
   });
 });
 
-it('a search for refused rules that takes too long goes on in the next pass', async () => {
+it('goes on in the next pass with a search for refused rules that takes too long', async () => {
   const isBad = (name: string): boolean => Number(name.slice(1)) % 2 === 0;
   openwrt.refuses = refuseThose(isBad);
   const ends: string[] = [];

@@ -196,7 +196,7 @@ describe('a rule', () => {
     expect(warningFor(standing, verdict('another'))).toBeUndefined();
   });
 
-  it('that is to be replaced is in force as it was while OpenWRT has that, settled and in its kernel', () => {
+  it('is in force as it was while it is to be replaced and OpenWRT has that, settled and in its kernel', () => {
     const earlier = { generation: 3, package: 'firewall', sections: [ours] };
     const wanted = { ...verdict('another'), earlier };
     const plan: StandingInput['plan'] = {

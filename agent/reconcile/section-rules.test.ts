@@ -18,7 +18,7 @@ const verdictOf = (name: string, ...sections: string[]): Verdict => ({
 const A = 'FirewallRule-a';
 const B = 'FirewallRule-b';
 
-it('the author of a section is the rule that it was last made for, until that rule has left and is removed', () => {
+it('takes the rule that a section was last made for as its author, until that rule has left and is removed', () => {
   const authors = createAuthors();
   expect(authors.of('firewall.one')).toBeUndefined();
   authors.note([verdictOf('a', 'one', 'two'), verdictOf('b', 'three')]);

@@ -74,7 +74,7 @@ describe("what ICN's controller made", () => {
     expect(found.takeovers).toEqual([]);
   });
 
-  it('is like any other of ours when it has its name, and nobody knows for which rule it was', () => {
+  it('is like any other of ours when it has its name, and its rule is not known', () => {
     const record = recordOf({ [KEY]: { uid: '', stage: 'begun' } }, { [KEY]: KIND });
     expect(stages(look(firewall(ours), record))).toEqual({});
   });
@@ -174,7 +174,7 @@ describe('a change', () => {
     sections: [],
   });
 
-  it('that removes or appends sections ends their fixed places, and remembers what was removed with its rule', () => {
+  it('ends fixed places of sections when it removes or appends some, and remembers what was removed with its rule', () => {
     const after = afterChanges(takenOver, {
       deltas: [
         {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createBoot } from './boot.ts';
 
-it('a boot that is over is replaced once, however many streams learn of it', () => {
+it('replaces a boot that is over once, however many streams learn of it', () => {
   const boot = createBoot();
   const first = boot.id();
   boot.supersede(first);

@@ -65,14 +65,14 @@ const post = () => client.post(report, new AbortController().signal);
 const answerOf = (bytes: number): string =>
   JSON.stringify({ epoch: 'e', version: REPORT_VERSION }).padEnd(bytes);
 
-it('an answer has 128 KiB at most', async () => {
+it('takes an answer of 128 KiB at most', async () => {
   answer = answerOf(MAX_ANSWER_BYTES);
   await expect(post()).resolves.toMatchObject({ epoch: 'e' });
   answer = answerOf(MAX_ANSWER_BYTES + 1);
   await expect(post()).rejects.toThrow(String(MAX_ANSWER_BYTES));
 });
 
-it('an answer of another version of the protocol is named', async () => {
+it('names an answer of another version of the protocol', async () => {
   answer = JSON.stringify({ epoch: 'e', version: REPORT_VERSION + 1 });
   await expect(post()).rejects.toThrow('the coordinator speaks version 2 of the protocol');
 });
@@ -89,7 +89,7 @@ it.each([true, false])(
   },
 );
 
-it('an answer of another form does not say that the API server is away', async () => {
+it('does not take an answer of another form for an API server that is away', async () => {
   answer = JSON.stringify({ epoch: 'e' });
   await expect(client.wasApiServerAway(new AbortController().signal)).rejects.toThrow('wasAway');
 });
@@ -113,7 +113,7 @@ it.each([
   ['a slow answer', 200, 2_001, 2],
   ['an answer in two seconds', 200, 2_000, 1],
 ])(
-  'after %s the next report has a connection of its own, if need be',
+  'gives the next report a connection of its own after %s, if need be',
   async (_what, code, ms, count) => {
     answer = answerOf(0);
     [status, takes] = [code, ms];

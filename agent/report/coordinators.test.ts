@@ -73,7 +73,7 @@ const pass = async (ms: number): Promise<void> => {
 const name = 'reports.system.svc';
 const url = `https://${name}:8443`;
 
-it('each address of a name is reported to, under that name, as they come and go', async () => {
+it('reports to each address of a name, under that name, as they come and go', async () => {
   addresses = { [name]: ['10.0.0.1'] };
   const coordinators = start(url);
   await pass(0);
@@ -96,7 +96,7 @@ it('each address of a name is reported to, under that name, as they come and go'
 });
 
 it.each([undefined, 'no answer'] as const)(
-  'those that are known stay while the name cannot be resolved: %s',
+  'keeps those that are known while the name cannot be resolved: %s',
   async (answer) => {
     addresses = { [name]: ['10.0.0.1'] };
     start(url);
@@ -107,7 +107,7 @@ it.each([undefined, 'no answer'] as const)(
   },
 );
 
-it('a name that does not resolve yet is found within two seconds after it does', async () => {
+it('finds a name that does not resolve yet within two seconds after it does', async () => {
   addresses = {};
   start(url);
   await pass(20_000);
@@ -117,7 +117,7 @@ it('a name that does not resolve yet is found within two seconds after it does',
   expect(open.size).toBe(1);
 });
 
-it('each of several URLs is reported to once, IP addresses as they are', async () => {
+it('reports to each of several URLs once, to IP addresses as they are', async () => {
   addresses = { [name]: ['10.0.0.1'] };
   start('https://10.0.0.1:8443', 'https://[fd00::3]:8443', url);
   await pass(0);
@@ -133,7 +133,7 @@ it.each([
   ['the one that answers says so', { '10.0.0.2': true }, true],
   ['one of them reaches it', { '10.0.0.1': true, '10.0.0.2': false }, false],
   ['none of them answers', {}, false],
-])('whether the API server is away: %s', async (_what, said, wasAway) => {
+])('tells whether the API server is away: %s', async (_what, said, wasAway) => {
   addresses = { [name]: ['10.0.0.1', '10.0.0.2'] };
   words = said;
   const coordinators = start(url);

@@ -28,8 +28,8 @@ beforeEach(() => {
   add({ outcome: 'passed' });
 });
 
-describe('what was read is reported', () => {
-  it('until OpenWRT has been silent for five seconds', () => {
+describe('the report of what was read', () => {
+  it('stays so until OpenWRT has been silent for five seconds', () => {
     add(refused);
     clock.advance(SILENCE_MS - 1);
     expect([trust.reading(), changes]).toEqual(['holds', 0]);
@@ -37,14 +37,14 @@ describe('what was read is reported', () => {
     expect([trust.reading(), changes]).toEqual(['silent', 1]);
   });
 
-  it('for five seconds from the beginning of the call that was not answered, not from its end', () => {
+  it('stays so for five seconds from the beginning of the call that was not answered, not from its end', () => {
     waitingSince = clock.monotonic() - 4_000;
     add(refused);
     clock.advance(1_000);
     expect(trust.reading()).toBe('silent');
   });
 
-  it('for five seconds from the beginning of a call that hangs, however long that takes', async () => {
+  it('stays so for five seconds from the beginning of a call that hangs, however long that takes', async () => {
     const stopping = new AbortController();
     const watched = trust.watch(stopping.signal);
     clock.advance(2_000);
@@ -68,13 +68,13 @@ describe('what was read is reported', () => {
     await watched;
   });
 
-  it('for five seconds from the end of a pass in which what may take long failed', () => {
+  it('stays so for five seconds from the end of a pass in which what may take long failed', () => {
     add(refused, 90_000);
     clock.advance(SILENCE_MS - 1);
     expect(trust.reading()).toBe('holds');
   });
 
-  it('however many looks were not answered before, for no longer', () => {
+  it('stays so for no longer, however many looks were not answered before', () => {
     for (let look = 0; look < 4; look += 1) {
       add(refused);
       clock.advance(1_000);
@@ -83,7 +83,7 @@ describe('what was read is reported', () => {
     expect(trust.reading()).toBe('silent');
   });
 
-  it('during a short silence', () => {
+  it('stays so during a short silence', () => {
     add(refused);
     clock.advance(2_000);
     add({ outcome: 'unchanged' });
@@ -91,7 +91,7 @@ describe('what was read is reported', () => {
     expect([trust.reading(), changes]).toEqual(['holds', 0]);
   });
 
-  it('for a second after OpenWRT answered with other content, unless that was read', () => {
+  it('stays so for a second after OpenWRT answered with other content, unless that was read', () => {
     add({ outcome: 'differs' });
     clock.advance(UNREAD_MS - 1);
     expect(trust.reading()).toBe('holds');
@@ -109,7 +109,7 @@ describe('what was read is reported', () => {
     { outcome: 'answered' },
     { outcome: 'differs' },
     { outcome: 'hindered', message: 'busy' },
-  ])('after a silence not before it was read: %o', (attempt) => {
+  ])('stays so after a silence not before it was read: %o', (attempt) => {
     add(refused);
     clock.advance(SILENCE_MS);
     add(attempt);

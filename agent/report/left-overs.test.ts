@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { leftOverLogger } from './left-overs.ts';
 
-it('the log names what ICN left, once whenever that changes, and when it is gone', () => {
+it('names in the log what ICN left, once whenever that changes, and when it is gone', () => {
   const lines: unknown[] = [];
   const logLeftOvers = leftOverLogger({ info: (fields: unknown) => lines.push(fields) });
   const leftOver = { package: 'firewall', type: 'forwarding', name: 'lan-wan' };

@@ -305,7 +305,7 @@ describe('publisher', () => {
     ]);
   });
 
-  it('starts a new boot with a full report when somebody else has reported in its place, and keeps it', async () => {
+  it('starts a new boot with a full report when another client has reported in its place, and keeps it', async () => {
     const { sent, outcomes, world, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
     const [first] = sent;

@@ -107,7 +107,7 @@ describe('agent status', () => {
     expect(status.notReady().size).toBe(0);
   });
 
-  it('says why the state folder cannot be written, whoever found it, until it can', () => {
+  it('says why the state folder cannot be written, whichever part found it, until it can', () => {
     const { add, status, world } = start();
     add({ outcome: 'hindered', message: 'another apply is pending' });
     expect(status.snapshot().stateFolder).toBe('');

@@ -77,7 +77,7 @@ describe('the file of the liveness probe', () => {
     }
   });
 
-  it('comes back when somebody has removed it', async () => {
+  it('comes back when it was removed', async () => {
     await run();
     rmSync(pathOf('alive'));
     await clock.step();
@@ -125,7 +125,7 @@ describe('the file of the liveness probe', () => {
     await expect(ended).rejects.toThrow(CAUSE());
   });
 
-  it('that an earlier run has left and cannot be removed does not keep the agent from starting', async () => {
+  it('keeps no agent from starting when an earlier run has left it and it cannot be removed', async () => {
     mkdirSync(pathOf('alive'));
     await create();
     expect(logged).toEqual([expect.stringContaining('cannot write alive in its state folder')]);

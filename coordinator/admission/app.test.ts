@@ -223,7 +223,7 @@ describe('the webhooks over HTTP', () => {
     ['a namespace that is too long', { namespace: 'n'.repeat(64) }],
     ['no namespace', { namespace: undefined }],
     ['a name that is too long', { name: 'n'.repeat(254) }],
-  ])('ask nobody about a review with %s', async (_, fields) => {
+  ])('ask no other server about a review with %s', async (_, fields) => {
     const { post, results } = setUp(() => {
       throw new Error('asked');
     });

@@ -146,7 +146,7 @@ describe('behind a new rule of all packets', () => {
   });
 });
 
-it('of a thousand those are looked at that match most', () => {
+it('looks at those of a thousand that match most', () => {
   const many = Array.from({ length: 999 }, (_, port) =>
     filter(`r${port}`, { proto: 'tcp', dest_port: String(port + 1) }),
   );

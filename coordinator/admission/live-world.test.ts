@@ -42,7 +42,7 @@ const site = (name: string): RuleObject =>
 const deletionOf = (name: string): RuleChange =>
   change({ before: rule('IpsecProposal', name, {}) });
 
-it('of the largest rules that use what is deleted a kilobyte stays, and of all others nothing', async () => {
+it('keeps a kilobyte of the largest rules that use what is deleted, and nothing of all others', async () => {
   const sites = Array.from({ length: 20 }, (_, at) => site(`site-${at}`));
   const users = await seen(sites, deletionOf(names[999] ?? ''));
   expect(users).toHaveLength(20);
@@ -50,7 +50,7 @@ it('of the largest rules that use what is deleted a kilobyte stays, and of all o
   expect(await seen(sites, deletionOf('other'))).toEqual([]);
 });
 
-it('one with a thousand references uses exactly those', async () => {
+it('finds exactly what one with a thousand references uses', async () => {
   const sites = [site('site')];
   const refusalOf = async (one: RuleChange) =>
     isUnused(one, facts({ rules: await seen(sites, one) }), context);
@@ -58,7 +58,7 @@ it('one with a thousand references uses exactly those', async () => {
   expect(await refusalOf(deletionOf('other'))).toBeUndefined();
 });
 
-it('a rule finds what it refers to', async () => {
+it('finds what a rule refers to', async () => {
   const rules = [zone('lan1'), zone('lan2')];
   const refusalOf = async (src: string) => {
     const one = change({ after: rule('FirewallRule', 'r', { src, target: 'REJECT' }) });

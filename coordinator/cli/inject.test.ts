@@ -212,7 +212,7 @@ describe('sdewan inject --without-webhook', () => {
     ['StatefulSet', DEPLOYMENT.replace('Deployment', 'StatefulSet')],
     ['Deployment among other objects', `${SERVICE}---\n${DEPLOYMENT}---\n${SERVICE}`],
   ])(
-    'of a %s changes nothing the second time, and uninject brings the text back',
+    'changes nothing of a %s the second time, and uninject brings the text back',
     async (_, text) => {
       const once = await inject({ '-': text }, '-n', 'edge');
       expect((await inject({ '-': once.out }, '-n', 'edge')).out).toBe(once.out);

@@ -10,7 +10,7 @@ import { runCli } from './testing.ts';
 
 describe('a command line', () => {
   it.each([['foo'], ['foo', '--help'], ['help', 'foo'], ['foo', '-h', '-n', 'x']])(
-    'with an unknown command is wrong: %j %j',
+    'is wrong with an unknown command: %j %j',
     async (...args) => {
       const { code, out, said } = await runCli(args);
       expect([code, out]).toEqual([EXIT.usage, '']);
@@ -19,7 +19,7 @@ describe('a command line', () => {
   );
 
   it.each([['unistall'], ['unistall', '--help'], ['help', 'unistall']])(
-    'with a misspelt command gets the nearest ones: %j %j',
+    'names the nearest commands for a misspelt one: %j %j',
     async (...args) => {
       const { code, out, said } = await runCli(args);
       expect([code, out]).toEqual([EXIT.usage, '']);
@@ -31,7 +31,7 @@ describe('a command line', () => {
     },
   );
 
-  it('without a command gets the help, and is wrong', async () => {
+  it('is wrong without a command, and gets the help', async () => {
     const { code, out, said } = await runCli([]);
     expect([code, out]).toEqual([EXIT.usage, '']);
     expect(said.join('\n')).toContain('Usage: sdewan');
@@ -57,7 +57,7 @@ describe('a command line', () => {
 });
 
 describe.each(['inject', 'uninject'])('what %s gets', (command) => {
-  it.each(['', '\n', '---\n', '# nothing\n'])('without documents is said: %j', async (text) => {
+  it.each(['', '\n', '---\n', '# nothing\n'])('has to be there: %j', async (text) => {
     const { code, out, said } = await runCli([command, '-f', '-'], { files: { '-': text } });
     expect([code, out, said]).toEqual([EXIT.usage, '', ['standard input: no documents']]);
   });
@@ -88,14 +88,14 @@ describe('a cluster', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('that is not there is named with its context', async () => {
+  it('is named with its context when it is not there', async () => {
     const file = await kubeconfig('https://127.0.0.1:1');
     const { code, out, said } = await runCli(['check', '--kubeconfig', file]);
     expect([code, out]).toEqual([EXIT.unknown, '']);
     expect(said[0]).toContain('https://127.0.0.1:1 (context edge) does not answer');
   });
 
-  it('that accepts and does not answer is given up after four seconds', async () => {
+  it('is given up after four seconds when it accepts and does not answer', async () => {
     const address = silent.address();
     const port = typeof address === 'object' ? address?.port : undefined;
     const file = await kubeconfig(`https://127.0.0.1:${port}`);
@@ -112,7 +112,7 @@ describe('a cluster', () => {
       ['--kubeconfig', '/nonexistent'],
       'no cluster: kubeconfig /nonexistent: there is no such file',
     ],
-  ])('that cannot be found is said: %j', async (args, words) => {
+  ])('is told when it cannot be found: %j', async (args, words) => {
     const env = { KUBECONFIG: await kubeconfig('https://127.0.0.1:1') };
     const { code, said } = await runCli(['check', ...args], { env });
     expect([code, said]).toEqual([EXIT.unknown, [expect.stringContaining(words)]]);

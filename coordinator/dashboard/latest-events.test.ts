@@ -20,7 +20,7 @@ it('are shown latest first, the newest word of each', () => {
   expect(events.list().map(({ message }) => message)).toEqual(['edge 3', 'edge 2']);
 });
 
-it('of a namespace that floods push out none of the others, and never fill memory', () => {
+it('keep those of other namespaces when one floods, and never fill memory', () => {
   const events = new LatestEvents();
   for (let at = 0; at < 20; at += 1) events.set(`quiet-${at}`, eventOf('quiet', at));
   let most = 0;
@@ -35,7 +35,7 @@ it('of a namespace that floods push out none of the others, and never fill memor
   expect(shown[0]?.message).toBe(`flood ${1_000_000 + 20 * MAX_EVENTS - 1}`);
 });
 
-it('of many namespaces that flood share the room', () => {
+it('share the room among many namespaces that flood', () => {
   const events = new LatestEvents();
   for (let at = 0; at < 5_000; at += 1)
     for (const name of ['one', 'two', 'three', 'four'])

@@ -15,7 +15,7 @@ const versionOf = (name: string, inSync: boolean, order = '0'): RuleVersion => {
   return { resource: NO_RESOURCE, object, rule: ruleOf(object, 'r') };
 };
 
-it('of many rules, what did not change is not computed anew', () => {
+it('computes nothing anew of many rules that did not change', () => {
   const versions = new Map(['a', 'b', 'c'].map((name) => [name, versionOf(name, true)]));
   const overview = new Overview({
     rules: [

@@ -149,7 +149,7 @@ describe('the page of a rule', () => {
     expect(text).toContain('href="/rule/default/FirewallZone/lan"');
   });
 
-  it('has the interfaces of the networks only for who may list pods', async () => {
+  it('has the interfaces of the networks only for viewers with the right to list pods', async () => {
     const path = '/rule/default/FirewallZone/lan';
     expect((await seen(usual, path)).words).toContain('net7');
     const may = (_: string, { resource }: Access) => resource !== 'pods';
@@ -285,7 +285,7 @@ describe('a viewer of namespace a', () => {
   });
 });
 
-it('who may list some kinds sees these alone, and which he lacks', async () => {
+it('shows a viewer with rights to some kinds these alone, and which rights lack', async () => {
   const may = (_: string, { resource }: Access) => resource === 'firewallzones';
   const { words } = await seen({ ...usual, may }, '/cnf/default/cnf-1');
   expect(words).toContain('1 of 1 rules are in sync');

@@ -6,7 +6,7 @@ import { CODE_MS, SESSION_MS } from './viewer/sessions.ts';
 const SECRET_NAME = 'only-for-those-who-may';
 const rules = [ruleOf('FirewallRule', SECRET_NAME, {})];
 
-describe('who is not signed in', () => {
+describe('a browser that is not signed in', () => {
   it.each(['/', '/cnf/default/cnf-1', '/rule/default/FirewallRule/x', '/events', '/none', '/live'])(
     'gets the form and nothing else at %s',
     async (path) => {
@@ -20,7 +20,7 @@ describe('who is not signed in', () => {
     },
   );
 
-  it('gets it with any cookie that nobody gave him, too', async () => {
+  it('gets it with any cookie that was not given to it, too', async () => {
     const { get, signIn } = dashboardOf({ rules });
     const cookie = await signIn();
     expect((await get('/', cookie)).status).toBe(200);
@@ -48,7 +48,7 @@ describe('a code', () => {
     expect((await enter(codes[1] ?? '')).status).toBe(401);
   });
 
-  it('of another coordinator does not work', async () => {
+  it('does not work when it is of another coordinator', async () => {
     const other = dashboardOf({ rules });
     const { enter, get } = dashboardOf({ rules });
     const code = await other.codeFor('token-of-ann');
@@ -166,7 +166,7 @@ describe('a token', () => {
     expect(await attempt()).toBe(401);
   });
 
-  it('that is larger than any is not read', async () => {
+  it('is not read when it is larger than any', async () => {
     const { app } = dashboardOf({ rules });
     const body = `token=${'x'.repeat(20_000)}`;
     const headers = {
@@ -178,7 +178,7 @@ describe('a token', () => {
   });
 });
 
-it('every answer forbids scripts, frames and sources of others, and is kept by nobody', async () => {
+it('forbids scripts, frames and sources of others in every answer, and storing it', async () => {
   const { get, signIn } = dashboardOf({ rules });
   const cookie = await signIn();
   for (const path of ['/', '/none', '/assets/live.js', '/assets/style.css', '/enter']) {

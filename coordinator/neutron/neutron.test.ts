@@ -120,7 +120,7 @@ const refused = async (call: Promise<unknown>): Promise<NeutronError> => {
 };
 
 describe('a token', () => {
-  it('is asked for once, whoever waits, and bears the project', async () => {
+  it('is asked for once, however many wait, and bears the project', async () => {
     await Promise.all([neutron.groups(), neutron.ports(), neutron.groups()]);
     expect(tokens).toBe(1);
     expect(asked[0]?.body).toEqual({
@@ -140,7 +140,7 @@ describe('a token', () => {
   it.each([
     [3_600, 3_539, 3_541],
     [20, 9, 11],
-  ])('of %i s is renewed before it ends', async (life, before, after) => {
+  ])('is renewed before it ends: %i s', async (life, before, after) => {
     lifeSeconds = life;
     await neutron.groups();
     clock.advance(before * 1_000);
@@ -151,7 +151,7 @@ describe('a token', () => {
     expect(tokens).toBe(2);
   });
 
-  it('that is not taken any more is replaced once', async () => {
+  it('is replaced once when it is not taken any more', async () => {
     await neutron.groups();
     isGood = (token) => token !== 'token-1';
     await neutron.groups();
@@ -161,7 +161,7 @@ describe('a token', () => {
     expect(tokens).toBe(3);
   });
 
-  it('of an application credential needs no project', async () => {
+  it('needs no project as that of an application credential', async () => {
     const credential = { application_credential_id: 'id', application_credential_secret: 'secret' };
     const path = join(folder, 'other.yaml');
     await writeFile(path, JSON.stringify(cloud(credential)));

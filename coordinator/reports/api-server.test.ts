@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createApiServerSeen } from './api-server.ts';
 
-it('the API server is away when it has answered nothing for more than three seconds, and was for seven seconds more', () => {
+it('knows the API server as away when it has answered nothing for more than three seconds, and for seven seconds more', () => {
   const clock = createManualClock();
   const seen = createApiServerSeen(clock);
   clock.advance(3_000);

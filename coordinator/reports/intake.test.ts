@@ -289,7 +289,7 @@ describe('bodies', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it('of eight largest reports are in memory at a time, and the next waits for five seconds', async () => {
+  it('fill the memory of eight largest reports at a time, and the next waits for five seconds', async () => {
     const send = app();
     for (let count = 0; count < 8; count += 1) endless(send);
     const next = posted(send);
@@ -299,7 +299,7 @@ describe('bodies', () => {
     expect(next).toEqual([503]);
   });
 
-  it('of two hundred reports of a namespace wait, and the next is refused at once', async () => {
+  it('wait for two hundred reports of a namespace, and the next is refused at once', async () => {
     const send = app();
     for (let count = 0; count < 208; count += 1) endless(send);
     const next = posted(send);
@@ -350,7 +350,7 @@ describe('refusals', () => {
     expect(results).toHaveLength(1);
   });
 
-  it('the first five problems of a malformed report are named', async () => {
+  it('name the first five problems of a malformed report', async () => {
     const rules = Array.from({ length: 9 }, () => ({ ...word(), uid: 1 }));
     const answer = await app()(JSON.stringify({ ...report(), rules }));
     const { error } = (await answer.json()) as { error: { details: string[] } };
@@ -360,13 +360,13 @@ describe('refusals', () => {
   it.each([
     ['other-namespace', '/v1/namespaces/core/pods/cnf-1-a/report'],
     ['other-pod', '/v1/namespaces/edge/pods/cnf-1-b/report'],
-  ])('a report about another: %s', async (code, to) => {
+  ])('include a report about another: %s', async (code, to) => {
     const answer = await app()(JSON.stringify(report()), undefined, to);
     expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code } }]);
     expect(told).toEqual([]);
   });
 
-  it('a token is checked before a byte of the body is read', async () => {
+  it('check a token before a byte of the body is read', async () => {
     const body = ' '.repeat(MAX_REPORT_BYTES + 1);
     expect((await app()(body, { authorization: 'Bearer bad' })).status).toBe(401);
     expect((await app()(body, {})).status).toBe(401);
@@ -385,13 +385,13 @@ describe('refusals', () => {
     ['another namespace', tokenSaying({ ...pod, namespace: 'core' }), 'other-namespace'],
     ['another pod', tokenSaying({ ...pod, name: 'cnf-1-b' }), 'other-pod'],
     ['a pod that is gone', tokenSaying({ ...pod, uid: 'another' }), 'pod-gone'],
-  ])('the API server is not asked about what says it is %s', async (_, token, code) => {
+  ])('ask the API server nothing about what says it is %s', async (_, token, code) => {
     const answer = await app()(JSON.stringify(report()), { authorization: `Bearer ${token}` });
     expect(await answer.json()).toMatchObject({ error: { code } });
     expect(asked).toBe(0);
   });
 
-  it('a pod that nobody runs', async () => {
+  it('include a pod that no node runs', async () => {
     known = { ...pod, agent: { state: 'never-started', scheduled: false } };
     live = async () => known ?? pod;
     const answer = await app()(JSON.stringify(report()));
@@ -401,19 +401,19 @@ describe('refusals', () => {
     ]);
   });
 
-  it('no pod whose agent was started since the watch told of it', async () => {
+  it('include no pod whose agent was started since the watch told of it', async () => {
     known = { ...pod, agent: { state: 'never-started', scheduled: false } };
     expect((await app()(JSON.stringify(report()))).status).toBe(200);
     expect(looks).toBe(1);
   });
 
-  it('a pod that reports too often, before its body is read', async () => {
+  it('include a pod that reports too often, before its body is read', async () => {
     mayReport = false;
     const answer = await app()(' '.repeat(MAX_REPORT_BYTES + 1));
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2']);
   });
 
-  it('what was left out because the rule was unknown, until the full report comes again', async () => {
+  it('leave out what is unknown of a rule until the full report comes again', async () => {
     const post = app();
     namespaceOf = () => undefined;
     const rules = Array.from({ length: 200 }, (_, index) =>
@@ -464,7 +464,7 @@ describe('refusals', () => {
     expect([looks, asked]).toEqual([0, 0]);
   });
 
-  it('every report while the pods are not known', async () => {
+  it('include every report while the pods are not known', async () => {
     ready = false;
     expect((await app()(JSON.stringify(report()))).status).toBe(503);
   });

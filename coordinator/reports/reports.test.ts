@@ -54,7 +54,7 @@ it('names what was put back since the report before, in a heartbeat as well', ()
   expect(accept(page(6, { drifts: [drift(7)] }))).toMatchObject({ rules: new Set(['a']) });
 });
 
-it('the first report of a pod concerns all its rules', () => {
+it('counts the first report of a pod for all its rules', () => {
   expect(accept(page(1), 0, 'pod-2')).toMatchObject({
     outcome: 'news',
     whole: true,
@@ -62,14 +62,14 @@ it('the first report of a pod concerns all its rules', () => {
 });
 
 describe('a heartbeat', () => {
-  it('that repeats the last full report needs no rules', () => {
+  it('needs no rules when it repeats the last full report', () => {
     expect(accept(page(2, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
     expect(accept(page(3, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
     expect(reports.of('pod-1')?.rules.size).toBe(2);
     expect(reports.of('pod-1')?.receivedAt).toEqual(at(3_000));
   });
 
-  it('that repeats something unknown asks for all', () => {
+  it('asks for all when it repeats something unknown', () => {
     expect(accept(page(2, { repeats: 0, rules: [] }))).toEqual({ outcome: 'unknown-base' });
     const stranger = 'pod-2';
     expect(accept(page(2, { repeats: 1, rules: [] }), 0, stranger)).toEqual({
@@ -104,7 +104,7 @@ describe('a heartbeat', () => {
 });
 
 describe('order', () => {
-  it('an earlier report does not overwrite a later one', () => {
+  it('keeps a later report when an earlier one comes', () => {
     accept(page(3));
     expect(accept(page(2, { rules: [] }))).toEqual({ outcome: 'stale' });
     expect(accept(page(3, { rules: [] }))).toEqual({ outcome: 'stale' });
@@ -117,7 +117,7 @@ describe('order', () => {
     expect(accept(page(12)).outcome).not.toBe('old-boot');
   });
 
-  it('an earlier boot is refused once a later one has reported', () => {
+  it('refuses an earlier boot once a later one has reported', () => {
     expect(accept(page(0, { bootId: 'boot-0002' }), 2_000)).toMatchObject({ whole: true });
     expect(accept(page(99, { rules: [] }))).toEqual({ outcome: 'old-boot' });
     expect(reports.of('pod-1')?.bootId).toBe('boot-0002');
@@ -139,7 +139,7 @@ describe('pages', () => {
     expect([...(reports.of('pod-1')?.rules.keys() ?? [])].sort()).toEqual(['p0', 'p1', 'p2']);
   });
 
-  it('of an outdated report are ignored', () => {
+  it('are ignored in an outdated report', () => {
     accept(pages[0]!);
     expect(accept(page(3, { page: 1, pages: 2, rules: [said('x')] }))).toEqual({
       outcome: 'partial',

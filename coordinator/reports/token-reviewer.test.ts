@@ -67,7 +67,7 @@ it('asks for our audience, and takes pod and namespace from the answer of the AP
   expect(asked).toMatchObject([{ spec: { audiences: ['sdewan-coordinator'] } }]);
 });
 
-describe('it refuses', () => {
+describe('a reviewer of tokens', () => {
   const cases: Record<string, { answer: unknown; code: string }> = {
     'what the API server does not know': {
       answer: { status: { authenticated: false } },
@@ -89,7 +89,7 @@ describe('it refuses', () => {
     expect(await codeOf(jwt(MINUTE))).toBe(code);
   });
 
-  it('no token permanently because the API server did not answer', async () => {
+  it('refuses no token permanently because the API server did not answer', async () => {
     answer = () => {
       throw new Error('connection refused');
     };
@@ -99,8 +99,8 @@ describe('it refuses', () => {
   });
 });
 
-describe('it remembers', () => {
-  it('an accepted token for five minutes', async () => {
+describe('the memory of a reviewer', () => {
+  it('keeps an accepted token for five minutes', async () => {
     const token = jwt(60 * MINUTE);
     await codeOf(token);
     elapsed = 5 * MINUTE - 1;
@@ -111,7 +111,7 @@ describe('it remembers', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('no token beyond its own end', async () => {
+  it('keeps no token beyond its own end', async () => {
     const token = jwt(2 * MINUTE);
     await codeOf(token);
     elapsed = 2 * MINUTE;
@@ -119,7 +119,7 @@ describe('it remembers', () => {
     expect(await codeOf(token)).toBe('bad-token');
   });
 
-  it('a refused one for ten seconds', async () => {
+  it('keeps a refused one for ten seconds', async () => {
     answer = () => ({ status: { authenticated: false } });
     await codeOf('nonsense');
     elapsed = 9_999;
@@ -130,13 +130,13 @@ describe('it remembers', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('a token that cannot be parsed only as long as a refused one', async () => {
+  it('keeps a token that cannot be parsed only as long as a refused one', async () => {
     await codeOf('opaque');
     await codeOf('opaque');
     expect(asked).toHaveLength(2);
   });
 
-  it('not more than its limit, and no fewer accepted tokens because of many refused ones', async () => {
+  it('keeps no more than its limit, and no fewer accepted tokens because of many refused ones', async () => {
     const good = jwt(60 * MINUTE);
     await codeOf(good);
     answer = () => ({ status: { authenticated: false } });
@@ -156,8 +156,8 @@ it('asks once for pages that come together', async () => {
   expect(asked).toHaveLength(1);
 });
 
-describe('of tokens that somebody makes up about one pod', () => {
-  it('the API server is asked about as many as the rate lets through', async () => {
+describe('tokens made up about one pod', () => {
+  it('ask the API server as often as the rate lets through', async () => {
     left = 3;
     answer = () => ({ status: { authenticated: false } });
     const codes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(codeOf));
@@ -165,7 +165,7 @@ describe('of tokens that somebody makes up about one pod', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("none keeps the pod's own agent from being known again, nor the pages of its report", async () => {
+  it("keep neither the pod's own agent from being known again, nor the pages of its report", async () => {
     const good = jwt(60 * MINUTE);
     expect(await codeOf(good)).toBe('accepted');
     left = 0;
@@ -174,7 +174,7 @@ describe('of tokens that somebody makes up about one pod', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('one that is refused later counts as made up', async () => {
+  it('include one that is refused later', async () => {
     const good = jwt(60 * MINUTE);
     await codeOf(good);
     answer = () => ({ status: { authenticated: false } });

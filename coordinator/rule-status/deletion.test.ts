@@ -68,7 +68,7 @@ describe('a rule that is being deleted goes', () => {
   });
 });
 
-it('what a pod that has confirmed says besides is a remark', () => {
+it('takes what a pod that has confirmed says besides for a remark', () => {
   const left = report([word({ state: 'Removed', reason: 'Removed', message: 'left up' })]);
   const pods = [{ report: left }, { pod: cnfPod('b'), report: removed }];
   expect(decideFor(pods).remarks).toEqual([{ pod: 'a', message: 'left up' }]);
@@ -150,7 +150,7 @@ describe('a rule that is being deleted stays', () => {
     });
   });
 
-  it('for some seconds, while a kubelet may have started an agent without having reported it', () => {
+  it('waits for some seconds, while a kubelet may have started an agent without having reported it', () => {
     const starting = {
       pod: cnfPod('a', { agent: { state: 'never-started', scheduled: true } }),
     };
@@ -176,7 +176,7 @@ describe('a rule that is being deleted stays', () => {
   });
 });
 
-it('the pods that block are named in the order of their names', () => {
+it('names the pods that block in the order of their names', () => {
   const { blockers } = decideFor(['c', 'a', 'b'].map((name) => ({ pod: cnfPod(name) })));
   expect(blockers.map(({ pod }) => pod)).toEqual(['a', 'b', 'c']);
 });
@@ -204,7 +204,7 @@ describe('time alone may change the decision', () => {
 });
 
 it.each([[[]], [[{ report: removed }]]])(
-  'a rule that is not being deleted never loses its finalizer, and nothing blocks it',
+  'never takes the finalizer of a rule that is not being deleted, and nothing blocks it',
   (pods) => {
     const none = { blockers: [], remarks: [], candidates: 0 };
     const nothing = { remove: false, ...none, recheckInMs: undefined };
@@ -224,14 +224,14 @@ describe('whatever is known', () => {
   const harmless = (facts: PodFacts): boolean =>
     facts.pod.finished || facts.pod.agent.state === 'missing' || hasNeverStarted(facts);
 
-  it('the rule goes exactly when every pod that may have it has confirmed by its current boot', () => {
+  it('lets the rule go exactly when every pod that may have it has confirmed by its current boot', () => {
     check((pods) => {
       const expected = pods.every((pod) => harmless(pod) || confirmed(pod));
       expect(decideFor(pods).remove).toBe(expected);
     });
   });
 
-  it('a blocker is named exactly when the rule stays', () => {
+  it('names a blocker exactly when the rule stays', () => {
     check((pods) => {
       const { remove, blockers, candidates } = decideFor(pods);
       expect(blockers.length === 0).toBe(remove);
@@ -239,7 +239,7 @@ describe('whatever is known', () => {
     });
   });
 
-  it('one confirmation more never blocks, one pod more never unblocks', () => {
+  it('never blocks by one confirmation more, and never unblocks by one pod more', () => {
     check((pods) => {
       const before = decideFor(pods);
       const moreReported = pods.map((pod, index) =>
@@ -251,7 +251,7 @@ describe('whatever is known', () => {
     });
   });
 
-  it('the order of pods does not matter', () => {
+  it('gives the same for any order of pods', () => {
     check((pods) => {
       expect(decideFor(pods.toReversed())).toEqual(decideFor(pods));
     });

@@ -29,7 +29,7 @@ it('counts what was put back on all pods, and names the last of it', () => {
   expect(driftOf(rule({ status }), more).drift?.count).toBe(3);
 });
 
-it('stays when nobody speaks of it any more, and is absent without any', () => {
+it('stays when no agent speaks of it any more, and is absent without any', () => {
   const before = { count: 2, lastTime: '2026-01-02T03:04:05.000Z', section: 'firewall.s' };
   expect(driftOf(rule({ status: { drift: before } }), [])).toEqual({ drift: before });
   expect(driftOf(rule(), reportsWith([drift(NOW, { uid: 'rule-2' })]))).toEqual({});

@@ -113,7 +113,7 @@ const eventsOf = (runs: readonly Run[], coordinatorStarts: readonly number[]): E
     ...coordinatorStarts.map((after): Event => ({ time: NOW + after, forgets: true })),
   ].sort((one, other) => one.time - other.time);
 
-it('in any order and however late the kubelet posts: no run confirms for a later one that is shown, and the last one confirms', () => {
+it('lets no run confirm for a later one that is shown, in any order and however late the kubelet posts, and the last one confirms', () => {
   const histories = fc.tuple(
     fc.array(anyRun, { minLength: 1, maxLength: 5 }),
     fc.array(fc.nat(90_000), { maxLength: 2 }),

@@ -61,7 +61,7 @@ const cases: Record<string, Case> = {
   },
 };
 it.each(Object.entries(cases))(
-  'a pod has in force: %s',
+  'tells what a pod has in force: %s',
   (_what, { says, ageMs = 0, more, expected }) => {
     const said = report([word(says)], { receivedAt: agoMs(ageMs), ...more });
     const force = forceOf(rule(), cnfPod('a'), said, context());
@@ -70,7 +70,7 @@ it.each(Object.entries(cases))(
   },
 );
 
-it('a pod whose agent never ran has nothing in force, and without a report nobody knows', () => {
+it('takes nothing for in force on a pod whose agent never ran, and does not know without a report', () => {
   const of = (agent: ReturnType<typeof cnfPod>['agent'], said?: PodReport) =>
     forceOf(rule(), cnfPod('a', { agent }), said, context()).inForce;
   expect(of({ state: 'missing' })).toBe('NotInForce');

@@ -58,7 +58,7 @@ describe('a pod with two rules', () => {
   });
 });
 
-it('a pod without rules has all of them, and need not have one that is being deleted', () => {
+it('gives a pod without rules all of them, also with one that is being deleted', () => {
   expect(podSync([], a, undefined, context()).inSync).toBe(true);
   const deleted = rule({ deletedAt: NOW });
   expect(podSync([deleted], a, undefined, context()).inSync).toBe(true);
@@ -67,7 +67,7 @@ it('a pod without rules has all of them, and need not have one that is being del
 describe('whatever is known', () => {
   const numRuns = caseCount(2_000);
 
-  it('a rule is in sync exactly when there are live pods and it is in sync on each of them', () => {
+  it('takes a rule for in sync exactly when there are live pods and it is in sync on each of them', () => {
     fc.assert(
       fc.property(anyRule, podFacts, (subject, pods) => {
         fc.pre(subject.deletedAt === undefined && subject.purpose !== undefined);
@@ -83,7 +83,7 @@ describe('whatever is known', () => {
     );
   });
 
-  it('a pod is in sync with several rules exactly when it is with each', () => {
+  it('takes a pod for in sync with several rules exactly when it is with each', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 3 }), podFacts, (rules, pods) => {
         const { pods: all, reports, awaited } = factsOf(pods);

@@ -320,7 +320,7 @@ describe('a live pod that', () => {
     expect(listed({})).toStrictEqual([{ pod: 'a', reason, message, inForce: 'NotInForce' }]);
   });
 
-  it('has a problem that somebody can fix gives the reason', () => {
+  it('gives the reason by a problem that an operator can fix', () => {
     const unready = { pod: cnfPod('a', { ready: false, notReady: 'starts' }), report: applied };
     const noZone = word({ state: 'Pending', reason: 'WaitingForReference', message: 'no zone' });
     const status = roll([unready, { pod: b, report: report([noZone]) }]);
@@ -334,7 +334,7 @@ describe('a live pod that', () => {
     expect(status.conditions).toHaveLength(1);
   });
 
-  it('that somebody must fix comes before one that only has to start', () => {
+  it('comes first when an operator must fix it, before one that only has to start', () => {
     const failed = report([word({ state: 'Failed', reason: 'NameTaken', message: 'taken' })]);
     const status = roll([{}, { pod: b, report: failed }]);
     expect(readyOf(status)).toMatchObject({ reason: 'NameTaken' });
@@ -363,12 +363,12 @@ describe('pods that do not count', () => {
   it.each([
     ['terminating', { terminating: true }],
     ['finished', { finished: true, ready: false }],
-  ])('a %s one', (_name, changes) => {
+  ])('include a %s one', (_name, changes) => {
     const gone = { pod: cnfPod('b', changes), report: undefined };
     expect(roll([{ report: applied }, gone])).toMatchObject({ inSync: true, pods: { live: 1 } });
   });
 
-  it('one without an owner, beside those of the CNF', () => {
+  it('include one without an owner, beside those of the CNF', () => {
     const bare = cnfPod('bare', { owned: false, agent: { state: 'missing' } });
     expect(roll([{ report: applied }, { pod: bare }])).toMatchObject({
       inSync: true,
@@ -388,7 +388,7 @@ describe('a rule without a CNF', () => {
     );
   });
 
-  it('without a label has that as its reason', () => {
+  it('has the lack of a label as its reason', () => {
     const status = roll([], { purpose: undefined });
     expect(status).toMatchObject({ inSync: false, state: 'Unknown status' });
     expect(status.message).toContain('has no label sdewanPurpose');
@@ -426,14 +426,14 @@ it('names ten pods, groups those with the same problem, and counts all', () => {
 describe('after a start of the coordinator', () => {
   const awaiting = [{ awaited: true }, { target: b, awaited: true }];
 
-  it('a rule stays in sync while a pod has time left to report', () => {
+  it('keeps a rule in sync while a pod has time left to report', () => {
     expect(roll(awaiting, { status: inSyncStatus })).toEqual(inSyncStatus);
     const half = roll([{ report: applied }, { pod: b, report: report([]) }]);
     expect(roll(awaiting, { status: half })).toEqual(half);
     expect(roll([{ report: applied }, { pod: b, awaited: true }], { status: half })).toEqual(half);
   });
 
-  it('a report of a time before that is as good as none', () => {
+  it('takes a report of a time before that for none', () => {
     const longAgo = { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 };
     const old = report([], { receivedAt: longAgo });
     const pods = [{ report: applied }, { target: b, report: old, awaited: true }];
@@ -443,7 +443,7 @@ describe('after a start of the coordinator', () => {
     expect(roll(reporting, { status: inSyncStatus }).inSync).toBe(false);
   });
 
-  it('a pod that may still have a deleted rule is waited for, and for other rules it is not', () => {
+  it('waits for a pod that may still have a deleted rule, and does not for other rules', () => {
     const going = { pod: cnfPod('b', { terminating: true }), awaited: true };
     const finished = { ...going, pod: cnfPod('b', { finished: true }) };
     const deletedAt = NOW - 30_000;
@@ -454,32 +454,32 @@ describe('after a start of the coordinator', () => {
     expect(roll([{ report: applied }, going], { status: half }).inSync).toBe(true);
   });
 
-  it('a pod without agent is named at once', () => {
+  it('names a pod without agent at once', () => {
     const missing = { pod: cnfPod('b', { agent: { state: 'missing' } }), awaited: true };
     const status = roll([{ report: applied }, missing], { status: inSyncStatus });
     expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: 'AgentMissing' }]);
   });
 
-  it('a status without pods or conditions is written again', () => {
+  it('writes a status without pods or conditions again', () => {
     const status = { observedGeneration: 2, inSync: false };
     expect(roll(awaiting, { status })).toMatchObject({ pods: { summary: '0/2' } });
   });
 
-  it('a known problem is reported at once', () => {
+  it('reports a known problem at once', () => {
     const unready = { pod: cnfPod('b', { ready: false, notReady: 'gone bad' }), awaited: true };
     const status = roll([{ awaited: true }, unready], { status: inSyncStatus });
     expect(status).toMatchObject({ inSync: false, pods: { summary: '1/2' } });
     expect(status).not.toHaveProperty('appliedVersion');
   });
 
-  it('a new generation is not taken for applied', () => {
+  it('does not take a new generation for applied', () => {
     expect(roll(awaiting, { status: inSyncStatus, generation: 3, revision: 'r3' })).toMatchObject({
       inSync: false,
       observedGeneration: 3,
     });
   });
 
-  it('the wait ends', () => {
+  it('ends the wait', () => {
     expect(roll([{}, { pod: b }], { status: inSyncStatus }).inSync).toBe(false);
   });
 });
@@ -504,7 +504,7 @@ describe('a rule being deleted', () => {
     ]);
   });
 
-  it('shows what somebody can fix before what passes without action', () => {
+  it('shows what an operator can fix before what passes without action', () => {
     const used = report([word({ state: 'Pending', reason: 'InUse', message: 'used by …' })]);
     const status = roll([{ report: applied }, { pod: b, report: used }], deleted);
     expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'InUse']);
@@ -531,13 +531,13 @@ describe('whatever is known', () => {
   const isFresh = (said: PodFacts['report']): boolean =>
     said !== undefined && UPTIME - said.receivedAt.monotonic <= SILENT_AFTER;
 
-  it('the status is one that the CRD accepts', () => {
+  it('gives a status that the CRD accepts', () => {
     check((subject, pods) => {
       expect(ruleStatusSchema.parse(rollFacts(subject, pods))).toEqual(rollFacts(subject, pods));
     });
   });
 
-  it('no message is empty, each pod is said to have the rule in force or not, and the cause comes first', () => {
+  it('says in no empty message whether each pod has the rule in force, the cause first', () => {
     check((subject, pods) => {
       const { message, inSync, outOfSync = [], conditions = [] } = rollFacts(subject, pods);
       const messages = [...outOfSync, ...conditions].map((each) => each.message);
@@ -552,7 +552,7 @@ describe('whatever is known', () => {
     });
   });
 
-  it('a rule is never in sync, nor applied, with a live pod that is not ready', () => {
+  it('takes no rule for in sync, nor applied, with a live pod that is not ready', () => {
     check((subject, pods) => {
       fc.pre(live(pods).some(({ pod }) => !pod.ready));
       fc.pre(!pods.some(({ awaited, report: said }) => awaited && !isFresh(said)));
@@ -563,7 +563,7 @@ describe('whatever is known', () => {
     });
   });
 
-  it('in sync means that each live pod freshly reports this revision and generation, or is awaited and was in sync', () => {
+  it('takes a rule for in sync when each live pod freshly reports this revision and generation, or is awaited and was in sync', () => {
     check((subject, pods) => {
       const all = live(pods);
       const stays = ({ report: said, awaited }: PodFacts): boolean =>
@@ -594,20 +594,20 @@ describe('whatever is known', () => {
     });
   });
 
-  it('a second roll-up on its own status changes nothing', () => {
+  it('changes nothing in a second roll-up on its own status', () => {
     check((subject, pods) => {
       const once = rollFacts(subject, pods);
       expect(rollFacts({ ...subject, status: once }, pods)).toEqual(once);
     });
   });
 
-  it('the order of pods and reports does not matter', () => {
+  it('gives the same for any order of pods and reports', () => {
     check((subject, pods) => {
       expect(rollFacts(subject, pods.toReversed())).toEqual(rollFacts(subject, pods));
     });
   });
 
-  it('a heartbeat changes no time', () => {
+  it('changes no time by a heartbeat', () => {
     check((subject, pods) => {
       const status = rollFacts(subject, pods);
       const later = pods.map((pod) => ({
@@ -642,13 +642,13 @@ describe('while an agent doubts that its OpenWRT has what it had', () => {
     rollup(rule({ status: before }), [a], reportsOf([[a, said]]), context());
   const inSync = statusOf(undefined, applied);
 
-  it('what is in sync stays so, until the agent reports more', () => {
+  it('keeps what is in sync so, until the agent reports more', () => {
     expect(statusOf(inSync)).toEqual(inSync);
     const lost = word({ state: 'Pending', reason: 'OpenwrtUnread', message: 'it has restarted' });
     expect(statusOf(inSync, report([lost], { doubt: 'it has restarted' })).inSync).toBe(false);
   });
 
-  it('nothing becomes in sync: not what never was, what was out of sync, or another generation', () => {
+  it('takes nothing for in sync: not what never was, what was out of sync, or another generation', () => {
     expect(statusOf(undefined).inSync).toBe(false);
     const lowered = rollup(
       rule({ status: inSync }),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { describePods, isOfRule, rankOf, truncated } from './wording.ts';
 
-it('reasons are ordered: what an agent refuses, then what somebody can fix, then what passes by itself', () => {
+it('orders reasons: what an agent refuses, then what an operator can fix, then what passes by itself', () => {
   const inOrder = [
     { reason: 'Applying', failed: true },
     { reason: 'AgentSilent' },
@@ -36,7 +36,7 @@ it.each([
   expect(truncated(text, max)).toBe(expected);
 });
 
-it('a message about many pods stays within its bound', () => {
+it('keeps a message about many pods within its bound', () => {
   const problems = Array.from({ length: 10 }, (_, at) => ({
     pod: `pod-${at}`,
     reason: 'Failed',

@@ -150,7 +150,7 @@ describe('the agent container', () => {
       later.startedAt,
     ],
     ['has no times', { restartCount: 1, state: { running: { startedAt: null } } }, undefined],
-  ])('that %s has started when its latest run did', (_name, states, startedAt) => {
+  ])('has started when its latest run did, if it %s', (_name, states, startedAt) => {
     const status = { initContainerStatuses: [{ name: 'sdewan-agent', ...states }] };
     expect(cnfPodOf(pod({ status })).agent).toEqual({
       state: 'started',
@@ -164,7 +164,7 @@ describe('the agent container', () => {
   });
 });
 
-it('the other containers started when the latest running one of them did', () => {
+it('takes the other containers for started when the latest running one of them did', () => {
   const running = (name: string, startedAt: string) => ({
     name,
     state: { running: { startedAt } },

@@ -67,7 +67,7 @@ const resources: readonly ResourceType<object>[] = [
 ];
 
 it.each(resources.map((resource) => [resource.plural, resource] as const))(
-  'of %s that are listed or watched a few kilobytes',
+  'keeps a few kilobytes of %s that are listed or watched',
   (_, resource) => {
     const kept = JSON.stringify(resource.schema.parse(largest(resource)));
     expect(kept).toContain('"name":"large"');
@@ -79,18 +79,18 @@ it.each<[string, (object: object) => unknown]>([
   ['a pod', cnfPodOf],
   ['what a pod says', podFactsOf],
   ['a Service', (object) => serviceOf(objectSchema.parse(object))],
-])('of %s, a few kilobytes', (_, of) => {
+])('keeps a few kilobytes of %s', (_, of) => {
   expect(JSON.stringify(of(largest(podResource))).length).toBeLessThan(20_000);
 });
 
-it('of the subjects of a binding a list keeps the user who is asked about, wherever he stands', () => {
+it("keeps the user that is asked about in a list of a binding's subjects, in any place", () => {
   const [, ...names] = many(5_000).reverse();
   const rbac = rbacOf({ username: names[0] ?? '', groups: [] });
   const { binding } = rbac.roleBindings.schema.parse(largest(rbac.roleBindings));
   expect(binding.subjects).toEqual([{ kind: 'User', name: names[0], namespace: undefined }]);
 });
 
-it('a review lists nothing but in pages, and of resources of which little is kept', async () => {
+it('lists nothing in a review but in pages, and of resources of which little is kept', async () => {
   const asked: { plural: string; pageSize: number | undefined }[] = [];
   const client = {
     list: async (

@@ -5,7 +5,7 @@ import { identified, shapeOf } from './kept-rule.ts';
 
 const withOrder = (order: string) => ruleObject({ annotations: { [ORDER_ANNOTATION]: order } });
 
-it('the shape of a rule is short, or there is none', () => {
+it('keeps a short shape of a rule, or none', () => {
   const [short = '', other] = ['1', '2'].map((order) => shapeOf(withOrder(order)));
   expect(other).not.toBe(short);
   const room = 256 - short.length;
@@ -13,7 +13,7 @@ it('the shape of a rule is short, or there is none', () => {
   expect(shapeOf(withOrder('1'.repeat(2 + room)))).toBeUndefined();
 });
 
-it('of what only identifies a rule its order is kept, however it is written', () => {
+it('keeps the order of what only identifies a rule, however it is written', () => {
   const orderIn = (text: string) =>
     identified(withOrder(text)).metadata.annotations?.[ORDER_ANNOTATION];
   expect(orderIn(`${'0'.repeat(9_000)}7`)).toBe('7');

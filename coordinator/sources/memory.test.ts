@@ -205,7 +205,7 @@ const viewsOf = (long: string, among: readonly Place[]): unknown[] =>
     }
   });
 
-it('of each view of each object little stays, however long a text of it is', () => {
+it('keeps little of each view of each object, however long a text of it is', () => {
   expect(places.length).toBeGreaterThan(100);
   // One text is held in all places, or in none, so that one measurement tells; what it finds is
   // looked for one by one.

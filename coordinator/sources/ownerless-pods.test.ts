@@ -19,6 +19,6 @@ it.each<[string, CnfPod[], string[]]>([
   ],
   ['beside one of another purpose', [bare, cnfPod('a', { purpose: 'cnf-2' })], []],
   ['beside one of another namespace', [bare, cnfPod('a', { namespace: 'else' })], []],
-])('a pod without an owner %s', (_, pods, strangers) => {
+])('knows a pod without an owner %s', (_, pods, strangers) => {
   expect(namesOf(...pods)).toEqual(strangers);
 });

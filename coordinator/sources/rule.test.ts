@@ -11,7 +11,7 @@ const object = {
 const withMetadata = (metadata: object) =>
   ruleOf({ ...object, metadata: { ...object.metadata, ...metadata } }, 'r');
 
-it('a rule is of the CNF that its label names, and held by our finalizer among others', () => {
+it('gives a rule to the CNF that its label names, and finds our finalizer among others', () => {
   const marks = { labels: { [PURPOSE_LABEL]: 'cnf-1' }, finalizers: ['x', AGENTS_FINALIZER] };
   expect(withMetadata({ ...marks, generation: 2 })).toEqual({
     kind: 'FirewallRule',
@@ -27,7 +27,7 @@ it('a rule is of the CNF that its label names, and held by our finalizer among o
   });
 });
 
-it('one with an empty label, or none, is of no CNF', () => {
+it('gives one with an empty label, or none, to no CNF', () => {
   const none = { generation: 0, purpose: undefined, hasFinalizer: false };
   expect(withMetadata({ labels: { [PURPOSE_LABEL]: '' } })).toMatchObject(none);
   expect(withMetadata({ finalizers: ['x'] })).toMatchObject(none);

@@ -78,7 +78,7 @@ it('rules are found by the ties that they have now', async () => {
   expect(found()).toEqual([0, 0]);
 });
 
-it('an answer about a rule counts until the watch shows a later version, whichever arrives first', async () => {
+it('counts an answer about a rule until the watch shows a later version, whichever arrives first', async () => {
   const { rules, after } = await watching();
   const known = (): string | undefined => rules.get('rule-1')?.object.metadata.resourceVersion;
   rules.learn(versionOf('9', 'lan1'));
@@ -91,7 +91,7 @@ it('an answer about a rule counts until the watch shows a later version, whichev
   expect(rules.get('rule-1')?.rule.deletedAt).toBeDefined();
 });
 
-it('what stays of a rule that nobody reads does not grow with it, and its revision and ties are those of all of it', async () => {
+it('keeps of a rule that is not read what does not grow with it, and revision and ties of all of it', async () => {
   const { rules, after } = await watching(({ spec }) => [(spec as { src: string }).src], {
     isRead: () => false,
     revisionOf: ({ spec }) => JSON.stringify(spec).slice(0, 12),
@@ -115,7 +115,7 @@ it('what stays of a rule that nobody reads does not grow with it, and its revisi
   expect(rules.get('rule-1')?.object.spec).toBeUndefined();
 });
 
-it('a version that differs in its status only is not computed anew, whatever it may have come to in size', async () => {
+it('computes nothing anew for a version that differs in its status only, whatever its size', async () => {
   let computed = 0;
   const { rules, after } = await watching(undefined, {
     revisionOf: ({ spec, metadata }) => {

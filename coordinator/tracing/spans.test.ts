@@ -19,7 +19,7 @@ const reported = (given: object, of = pod) =>
     [rule()].find((known) => known.uid === uid),
   );
 
-it('an agent saw, compiled, applied and reported the change, one after the other', () => {
+it('say that an agent saw, compiled, applied and reported the change, one after the other', () => {
   expect(reported({}).map(({ name, startedAt, endedAt }) => [name, startedAt, endedAt])).toEqual([
     ['seen', 1_000, 1_010],
     ['compiled', 1_010, 1_020],
@@ -28,7 +28,7 @@ it('an agent saw, compiled, applied and reported the change, one after the other
   ]);
 });
 
-it('the change lasts until its status is written', () => {
+it('last for a change until its status is written', () => {
   const spans = spansOfStatus(rule(), { changedAt: 900, begunAt: 1_150, writtenAt: 1_160 });
   expect(
     spans.map(({ name, isRoot = false, startedAt, endedAt }) => [name, isRoot, startedAt, endedAt]),
@@ -38,7 +38,7 @@ it('the change lasts until its status is written', () => {
   ]);
 });
 
-it('a pod tells nothing of rules of other CNFs, of rules that nobody knows, or of changes to come', () => {
+it('leave out rules of other CNFs, rules that are not known, and changes to come', () => {
   expect(reported({}, cnfPod('other', { namespace: 'other', purpose: rule().purpose }))).toEqual(
     [],
   );
@@ -47,7 +47,7 @@ it('a pod tells nothing of rules of other CNFs, of rules that nobody knows, or o
   expect(reported({ generation: rule().generation + 1 })).toEqual([]);
 });
 
-it('no span is shorter than nothing, whatever an agent reports', () => {
+it('are never shorter than nothing, whatever an agent reports', () => {
   const at = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
   fc.assert(
     fc.property(fc.record({ seenAt: at, begunAt: at, compiledAt: at, appliedAt: at }), (given) => {
@@ -57,7 +57,7 @@ it('no span is shorter than nothing, whatever an agent reports', () => {
   );
 });
 
-it('each change has ids of its own, and the same for everybody', () => {
+it('have ids of their own for each change, and the same on every coordinator', () => {
   const one = idsOf({ uid: 'a', generation: 1 });
   expect(one).toEqual(idsOf({ uid: 'a', generation: 1 }));
   expect(one.traceId).toMatch(/^[0-9a-f]{32}$/);

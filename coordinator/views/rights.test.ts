@@ -7,7 +7,7 @@ const list = (resource: string, namespace?: string) => ({
   namespace,
 });
 
-it('each lacking right is told with the role that has it, where one does', () => {
+it('tells each lacking right with the role that has it, where one does', () => {
   expect(
     rightsOf([
       list('firewallrules.batch.sdewan.akraino.org', 'edge'),

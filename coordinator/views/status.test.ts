@@ -12,7 +12,7 @@ const broken = (name: string) =>
 const shown = { isWide: false, hasNamespaces: false, now: NOW };
 
 describe('status', () => {
-  it('of a CNF in sync is its line alone', () => {
+  it('prints one line for a CNF in sync', () => {
     const view = statusViewOf(factsOf({ rules: [zone] }));
     expect(view.inSync).toBe('Yes');
     expect(statusText(view, shown)).toBe('CNF     PODS   RULES IN SYNC\ncnf-1   2/2    1/1\n');
@@ -96,7 +96,7 @@ FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
     expect(view.notInSync.map(({ cnf: name }) => name)).toEqual(['cnf-9', '']);
   });
 
-  it('of one CNF has only that one, and wide more columns', () => {
+  it('has only that CNF when one is asked for, and more columns when wide', () => {
     const facts = factsOf({
       cnfs: [cnf('cnf-1'), cnf('cnf-2', 'default', { message: 'cnf-2-a: the agent is silent' })],
       rules: [broken('r')],

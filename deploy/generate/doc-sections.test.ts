@@ -13,6 +13,6 @@ it('is the whole page without a heading', () => {
   expect(sectionOf(PAGE)).toBe(PAGE);
 });
 
-it('a heading that is not there is an error', () => {
+it('fails for a heading that is not there', () => {
   expect(() => sectionOf(PAGE, 'nowhere')).toThrow('#nowhere');
 });

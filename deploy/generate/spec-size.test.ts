@@ -12,7 +12,7 @@ describe('the largest spec that a schema accepts', () => {
     ['a list', { type: 'array', maxItems: 2, items: text }, '["0123456789","0123456789"]'],
     ['an object', { type: 'object', properties: { a: text } }, '{"a":"0123456789"}'],
     ['text or a number', { 'x-kubernetes-int-or-string': true, maxLength: 3 }, '"123"'],
-  ])('of %s', (_what, schema, largest) => {
+  ])('covers %s', (_what, schema, largest) => {
     expect(largestOf(schema, 'spec')).toBeGreaterThanOrEqual(largest.length);
     expect(largestOf(schema, 'spec')).toBeLessThan(largest.length + 5);
   });

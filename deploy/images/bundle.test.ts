@@ -21,7 +21,7 @@ it.each([
   ['agent', 1_135_000],
   ['coordinator', MAX_BUNDLE_BYTES],
 ])(
-  'the %s fits into %i bytes, and keeps client-node out of main.mjs',
+  'fits the %s into %i bytes, and keeps client-node out of main.mjs',
   async (program, maxBytes) => {
     const others =
       program === 'coordinator' ? { sdewan: join(root, 'coordinator/cli/main.ts') } : {};
@@ -33,7 +33,7 @@ it.each([
   },
 );
 
-it('a bundle reads a clouds.yaml as what is not bundled does', async () => {
+it('reads a clouds.yaml in a bundle as without one', async () => {
   const [entry, file] = [join(folder, 'entry.ts'), join(folder, 'clouds.yaml')];
   const module = join(root, 'coordinator/neutron/cloud.ts');
   await writeFile(

@@ -7,7 +7,7 @@ import { LICENSES_FILE, writeLicenses } from './licenses.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const FILES = ['agent/main.ts', 'node_modules/zod/index.js', 'node_modules/zod/v4/core/core.js'];
 
-it('the licences of a bundle name each of its packages once, with version and text', async () => {
+it('names each package of a bundle once, with version and text', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'licenses-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeLicenses(

@@ -25,7 +25,7 @@ describe('a kustomization', () => {
     ]);
   });
 
-  it('that uses more than this reads is an error, not another installation', () => {
+  it('is an error when it uses more than this reads, not another installation', () => {
     write('a.yaml', object('Service'));
     kustomization({ namePrefix: 'x-', resources: ['a.yaml'] });
     expect(() => manifestsOf(folder)).toThrow('namePrefix');

@@ -198,7 +198,7 @@ describe('adoption', () => {
     ]);
   });
 
-  it('that was begun is for the CR, if it is there, and for none if it is not', () => {
+  it('gives one that was begun to the CR, if it is there, and to none if it is not', () => {
     const keys = ['firewall.sdewan_rule_a', 'firewall.sdewan_rule_b'];
     const state = {
       ledger: new Map(keys.map((key) => [key, 'FirewallRule'])),
@@ -282,7 +282,7 @@ const anyMade = fc
   );
 
 describe('whatever there is', () => {
-  it("loses no section of a CR that stays, and leaves somebody else's sections as and where they are", () => {
+  it('loses no section of a CR that stays, and leaves sections of others as and where they are', () => {
     fc.assert(
       fc.property(anyCrs, anyMade, (rules, firewall) => {
         const { takeovers, there, delta } = planOf(rules, firewall);

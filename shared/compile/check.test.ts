@@ -64,17 +64,17 @@ describe('a spec is refused', () => {
     expect(checkSpec(kind, spec)).toEqual({ problem: { reason: 'InvalidSpec', message } });
   });
 
-  it('without its values in the message, which may be secret', () => {
+  it('says nothing of its values in the message, which may be secret', () => {
     expect(JSON.stringify(checkSpec(kind, { key: 'hunter2' }))).not.toContain('hunter2');
   });
 
-  it('and accepted as the schema gives it', () => {
+  it('becomes what the schema makes of it otherwise', () => {
     expect(checkSpec({ ...kind, specRules: [] }, { key: 'bad' })).toEqual({ spec: { key: 'bad' } });
     const { specRules: _none, ...withoutRules } = kind;
     expect(checkSpec(withoutRules, { key: 'bad' })).toEqual({ spec: { key: 'bad' } });
   });
 
-  it('by its own kind, and checked once', () => {
+  it('is checked by its own kind, once', () => {
     let looks = 0;
     const counting = z.unknown().transform((spec) => [(looks += 1), spec]);
     const raw = { key: 'ok' };

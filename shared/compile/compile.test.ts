@@ -194,7 +194,7 @@ describe('compile', () => {
     });
   });
 
-  it('says why nobody can read a package, and not that OpenWRT lacks it', () => {
+  it('says why a package cannot be read, and not that OpenWRT lacks it', () => {
     const why = 'the login on OpenWRT may not read /etc/config/keepalived';
     const address = ruleOf('VirtualAddress', 'v', { network: 'ovn-net1', addresses: ['10.0.1.9'] });
     const input = { observed: new Map(), unusable: new Map([['keepalived', why]]) };
@@ -309,7 +309,7 @@ describe('compile', () => {
   it.each([
     ['in the order of the input', (one: RuleObject, other: RuleObject) => [one, other]],
     ['in the other order', (one: RuleObject, other: RuleObject) => [other, one]],
-  ])('of one age to what others refer to, then to the first by name, %s', (_order, given) => {
+  ])('gives a name to what others refer to, then to the first, %s', (_order, given) => {
     const policy = ruleOf('Mwan3Policy', 'same', {
       members: [{ network: 'ovn-net1', weight: 1, metric: 1 }],
     });
@@ -361,7 +361,7 @@ describe('a last good generation', () => {
     expect(names(input)).toEqual(['sdewan_zone_lan1', 'sdewan_rule_reject_80']);
   });
 
-  it('a message is no longer than a report takes', () => {
+  it('has a message no longer than a report takes', () => {
     const message = 'no '.repeat(MAX_MESSAGE_LENGTH);
     const refused = new Map([[lan.metadata.uid, { revision: revisionOf(lan), message }]]);
     const [verdict] = compile(inputOf([lan], { refused })).verdicts;

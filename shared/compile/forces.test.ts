@@ -42,7 +42,7 @@ const look = (candidates: Candidate[], administrators: string[] = [], unnamed: s
   };
 };
 
-describe('in force is', () => {
+describe('what is in force', () => {
   const cases: Record<string, [Candidate[], ReturnType<typeof look>]> = {
     'what refers to nothing': [[candidate('a', [])], { inForce: { a: 1 }, waitsFor: {} }],
     'what refers to something in force': [
@@ -82,11 +82,11 @@ describe('in force is', () => {
     expect(look(candidates)).toEqual(expected);
   });
 
-  it('what refers to something of an administrator', () => {
+  it('includes what refers to something of an administrator', () => {
     expect(look([candidate('a', ['wan'])], ['wan']).inForce).toEqual({ a: 1 });
   });
 
-  it('nothing that refers to a rule which does not get its name, though an administrator has that', () => {
+  it('includes nothing that refers to a rule which does not get its name, though an administrator has that', () => {
     const expected = { inForce: {}, waitsFor: { a: 'wan' } };
     expect(look([candidate('a', ['wan'])], ['wan'], ['wan'])).toEqual(expected);
     expect(look([candidate('a', ['wan']), candidate('wan')], ['wan'])).toEqual(expected);

@@ -25,7 +25,7 @@ const keptOf = (...lines: string[]): string[] => {
     .sort();
 };
 
-describe('of the rules that are being deleted', () => {
+describe('what stays of the rules that are being deleted', () => {
   it.each<[string, string[], string[]]>([
     ['none is kept without a user', ['-a', 'b'], []],
     ['one that another rule refers to is kept', ['-a', 'b>a'], ['a by b']],
@@ -42,7 +42,7 @@ describe('of the rules that are being deleted', () => {
     expect(keptOf(...lines)).toEqual(expected);
   });
 
-  it('a rule is always kept by the user that is first by name, in any order of the input', () => {
+  it('is kept by the user that is first by name, in any order of the input', () => {
     const { rules, refersTo } = rulesOf('-a', 'd>a', 'b>a', 'c>a');
     fc.assert(
       fc.property(fc.shuffledSubarray(rules, { minLength: rules.length }), (shuffled) => {

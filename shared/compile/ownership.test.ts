@@ -18,7 +18,7 @@ describe('a section is ours', () => {
   });
 });
 
-it("somebody else's sections are found by section and by the rule that they act as", () => {
+it('finds sections of others by section and by the rule that they act as', () => {
   const wan = namedSection('zone', 'cfg02', { name: 'wan' });
   const balance = namedSection('policy', 'balance');
   const own = namedSection('zone', 'sdewan_zone_lan', { name: 'lan' });

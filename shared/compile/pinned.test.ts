@@ -61,21 +61,21 @@ const stay = (...given: Given[]): string[] => {
   return [...pinnedIn({ name: PACKAGE, sections }, takenOver, result)];
 };
 
-describe('of the sections that ICN made, those stay in their places', () => {
-  it('that are wanted, and only they', () => {
+describe('what stays in its place of the sections that ICN made', () => {
+  it('includes those that are wanted, and only they', () => {
     expect(stay({ name: 'a', taken: true }, { name: 'b' })).toEqual(['a']);
   });
 
-  it('whose rule cannot be applied now', () => {
+  it('includes those whose rule cannot be applied now', () => {
     expect(stay({ name: 'a', taken: true, rule: 'waits' })).toEqual(['a']);
   });
 
-  it('but none whose rule is being deleted, or is gone', () => {
+  it('includes none whose rule is being deleted, or is gone', () => {
     expect(stay({ name: 'a', taken: true, rule: 'removed' })).toEqual([]);
     expect(stay({ name: 'a', taken: true, rule: 'gone' })).toEqual([]);
   });
 
-  it('whose orders are those in which they stand', () => {
+  it('includes those whose orders are those in which they stand', () => {
     const sorted = [
       { name: 'a', taken: true, order: '1' },
       { name: 'b', taken: true, order: '1' },
@@ -84,7 +84,7 @@ describe('of the sections that ICN made, those stay in their places', () => {
     expect(stay(...sorted)).toEqual(['a', 'b', 'c']);
   });
 
-  it('and none of a type of which one asks for another place', () => {
+  it('includes none of a type of which one asks for another place', () => {
     const [first, second] = [
       { name: 'a', taken: true, order: '2' },
       { name: 'b', taken: true, order: '1' },
@@ -92,13 +92,13 @@ describe('of the sections that ICN made, those stay in their places', () => {
     expect(stay(first, second, { name: 'z', type: 'zone', taken: true })).toEqual(['z']);
   });
 
-  it('and none before which a new one of ours has to stand', () => {
+  it('includes none before which a new one of ours has to stand', () => {
     const icns = { name: 'a', taken: true, order: '1' };
     expect(stay(icns, { name: 'n', order: '0', isNew: true })).toEqual([]);
     expect(stay(icns, { name: 'n', order: '1', isNew: true })).toEqual(['a']);
   });
 
-  it('wherever two of ours stand to each other, which are moved by themselves', () => {
+  it('includes sections wherever two of ours stand to each other, which are moved by themselves', () => {
     const ours = [
       { name: 'x', order: '5' },
       { name: 'y', order: '3' },

@@ -83,7 +83,7 @@ describe('compile', () => {
     );
   });
 
-  it('changes the sections of no other rule when a rule that nobody refers to becomes invalid', () => {
+  it('changes the sections of no other rule when a rule without users becomes invalid', () => {
     fc.assert(
       fc.property(anyRules, (rules) => {
         const victim = ruleOf('FirewallRule', 'victim', { src: 'wan', target: 'DROP' });

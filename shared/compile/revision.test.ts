@@ -66,7 +66,7 @@ it.each<[string | undefined, number | undefined]>([
   ['1e3', undefined],
   ['9007199254740991', 9_007_199_254_740_991],
   ['9007199254740992', undefined],
-])('the order annotation %j means %j', (text, expected) => {
+])('reads order annotation %j as %j', (text, expected) => {
   const annotations = text === undefined ? {} : { [ORDER_ANNOTATION]: text };
   expect(orderOf(ruleOf('FirewallRule', 'r', {}, { annotations }))).toBe(expected);
 });

@@ -11,8 +11,8 @@ const found = (packageName: string, section: UciSection, of = kinds) => [
   ...stampedIn(new Map([[packageName, { name: packageName, sections: [section] }]]), of),
 ];
 
-describe('a section is ours by its stamp', () => {
-  it('which says for what kind it was made', () => {
+describe('the stamp of a section', () => {
+  it('says for what kind it was made', () => {
     expect(found('mwan3', ours)).toEqual([['mwan3.balance', 'Mwan3Policy']]);
   });
 
@@ -21,11 +21,11 @@ describe('a section is ours by its stamp', () => {
     ['it was copied or renamed', { ...ours, name: 'mine' }],
     ['its stamp is a list', { ...ours, options: { [STAMP]: ['Mwan3Policy/balance'] } }],
     ['its stamp is of something else', { ...ours, options: { [STAMP]: 'balance' } }],
-  ])('not when %s', (_what, section) => {
+  ])('makes none ours when %s', (_what, section) => {
     expect(found('mwan3', section)).toEqual([]);
   });
 
-  it('only in packages whose sections bear one', () => {
+  it('makes a section ours only in packages whose sections bear one', () => {
     expect(found('firewall', ours)).toEqual([]);
     expect(found('mwan3/policies', ours, inDialect(kinds, 'icn'))).toEqual([]);
   });

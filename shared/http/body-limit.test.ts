@@ -28,7 +28,7 @@ it.each([
   ['that does not say how long it is', 10, {}, 200, true],
   ['that does not say that it is longer', 11, {}, 413, true],
   ['in chunks', 11, { 'content-length': '1', 'transfer-encoding': 'chunked' }, 413, true],
-] as const)('a body %s', async (_what, length, headers, status, isStreamed) => {
+] as const)('answers a body %s', async (_what, length, headers, status, isStreamed) => {
   expect(await post(length, headers)).toBe(status);
   expect(streamed).toBe(isStreamed);
 });

@@ -87,7 +87,7 @@ const waitsBeside = async (flood: string, calm: string): Promise<(number | undef
   return waits;
 };
 
-it('a group waits for one piece of work of another that floods, and without groups for all of it', async () => {
+it('lets a group wait for one piece of work of another that floods, and without groups for all of it', async () => {
   const beside = await waitsBeside('flood', 'calm');
   const without = await waitsBeside('', '');
   expect(beside.filter((wait) => wait === undefined || wait > 50)).toEqual([]);

@@ -117,7 +117,7 @@ it('cuts a request that outlasts the grace period', async () => {
 });
 
 it.each(['http', 'https'])(
-  'over %s has room for some thousand connections, not for any number',
+  'has room over %s for some thousand connections, not for any number',
   async (way) => {
     await writePair('server');
     const listen = vi.spyOn(Server.prototype, 'listen');
@@ -246,7 +246,7 @@ it('closes what an address opens without pause, until one of its connections is 
   for (const { end } of [other, ...strangers, ...those]) end();
 });
 
-it('a request that is refused does not make a client known', async () => {
+it('knows no client by a request that is refused', async () => {
   server = await serveApp(base);
   const { port } = server;
   const refused = await open(port, 'GET /none HTTP/1.1\r\nHost: a\r\n\r\n');

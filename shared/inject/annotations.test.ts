@@ -88,7 +88,7 @@ describe('annotations of a CNF', () => {
     },
   );
 
-  it('of other projects are ignored', () => {
+  it('ignores those of other projects', () => {
     const others = { 'example.org/agent-image': '!', 'sdewan.akraino.org/order': '3' };
     expect(readOptions(template(others), defaults)).toEqual({ options: defaults });
   });
@@ -125,7 +125,7 @@ describe("ICN's labels of a CNF", () => {
     });
   });
 
-  it('with a value that no Secret can have are named', () => {
+  it('names one with a value that no Secret can have', () => {
     const read = readOptions(template({}, { 'cnf-account-secret': 'Not_a_Secret' }), defaults);
     expect('problems' in read && read.problems[0]).toContain('cnf-account-secret');
   });
@@ -135,13 +135,13 @@ describe('the login', () => {
   const named = (annotations: Record<string, string>) =>
     template({ ...annotations, [agent('login-secret')]: 'root' });
 
-  it('of a Secret can take the place of its own', () => {
+  it('takes a Secret in place of its own', () => {
     expect(readOptions(named({ [agent('own-login')]: 'false' }), defaults)).toEqual({
       options: { ...defaults, loginSecret: 'root', ownLogin: false },
     });
   });
 
-  it('of its own is not for the icn driver, which knows only root', () => {
+  it('does not make its own for the icn driver, which knows only root', () => {
     expect(readOptions(named({ [agent('driver')]: 'icn' }), defaults)).toEqual({
       options: { ...defaults, driver: 'icn', loginSecret: 'root', ownLogin: false },
     });
@@ -150,7 +150,7 @@ describe('the login', () => {
   it.each([
     ['driver', 'icn', "icn needs root's login"],
     ['own-login', 'false', '"false" needs another login'],
-  ])('that is lacking with %s: %s is told, with where to name it', (name, value, why) => {
+  ])('lacks something with %s: %s is told, with where to name it', (name, value, why) => {
     expect(readOptions(template({ [agent(name)]: value }), defaults)).toEqual({
       problems: [
         `annotation ${agent(name)}: ${why}: name its Secret in annotation ${agent('login-secret')} or label cnf-account-secret`,

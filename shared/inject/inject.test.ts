@@ -148,7 +148,7 @@ describe('the own login', () => {
       '',
     ],
     ['says what is missing when they do not', ':', 'the agent has not made its files yet\n'],
-  ])('the probe for that %s', (_what, meanwhile, said) => {
+  ])('has the probe for that %s', (_what, meanwhile, said) => {
     const folder = mkdtempSync(join(tmpdir(), 'sdewan-probe-'));
     writeFileSync(join(folder, 'sleep'), `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
     const probe = inject(cnf(), own).spec.initContainers?.[0]?.['startupProbe'];

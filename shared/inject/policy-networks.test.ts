@@ -44,7 +44,7 @@ describe('annotation policy-networks', () => {
     expect(problems).toEqual([expect.stringContaining(message)]);
   });
 
-  it('of a pod whose networks cannot be read names the cluster alone', () => {
+  it('names the cluster alone on a pod whose networks cannot be read', () => {
     expect(read('ovn-net1', undefined, '{').problems[0]).toContain('must be one of cluster');
     expect(read('cluster', undefined, '{').problems).toEqual([]);
   });

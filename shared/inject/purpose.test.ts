@@ -20,6 +20,6 @@ it.each<[string, PodTemplate['metadata'], PodTemplate['metadata']]>([
     { labels: { [PURPOSE_LABEL]: 'other' } },
     { labels: { [PURPOSE_LABEL]: 'other' } },
   ],
-])('a template %s', (_name, before, after) => {
+])('gives a template that %s', (_name, before, after) => {
   expect(withPurpose(template(before), 'cnf-1')).toEqual(template(after));
 });

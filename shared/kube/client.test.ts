@@ -111,7 +111,7 @@ describe('paths', () => {
       objectPath(pods, { namespace: 'ns', name: 'a/b?c' }),
       '/api/v1/namespaces/ns/pods/a%2Fb%3Fc',
     ],
-  ])('of %s', (_what, path, expected) => {
+  ])('lead to %s', (_what, path, expected) => {
     expect(path).toBe(expected);
   });
 

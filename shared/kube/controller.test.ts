@@ -72,7 +72,7 @@ it('reconciles a key once for all marks that come together, and shows how many w
 });
 
 describe('while too little is known', () => {
-  it('nothing is reconciled, and afterwards all that was marked', async () => {
+  it('reconciles nothing, and afterwards all that was marked', async () => {
     const known: { world?: object } = {};
     const worlds: object[] = [];
     const controller = start({
@@ -93,7 +93,7 @@ describe('while too little is known', () => {
     expect(worlds).toEqual([known.world, known.world]);
   });
 
-  it('a key that is marked later waits, too', async () => {
+  it('lets a key that is marked later wait, too', async () => {
     let world: object | undefined = {};
     const controller = start({ world: () => world });
     world = undefined;
@@ -105,7 +105,7 @@ describe('while too little is known', () => {
     expect(reconciled).toEqual(['a']);
   });
 
-  it('the controller can be stopped', async () => {
+  it('lets the controller be stopped', async () => {
     const controller = start({ world: () => undefined });
     controller.mark('a');
     stop.abort();
@@ -222,7 +222,7 @@ describe('while another replica leads', () => {
     };
   };
 
-  it('nothing is reconciled, sources run, and each key is reconciled when a term begins', async () => {
+  it('reconciles nothing, runs sources, and reconciles each key when a term begins', async () => {
     const terms = inTerms();
     let sources = 0;
     const controller: Controller = start({

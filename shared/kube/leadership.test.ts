@@ -89,7 +89,7 @@ const leaders = (...replicas: Replica[]): number[] =>
   replicas.flatMap((replica, index) => (replica.term() === undefined ? [] : [index]));
 
 describe('of two replicas', () => {
-  it('one leads, and goes on; when it stops the other one leads at once, in a later term', async () => {
+  it('has one that leads and goes on; when it stops, the other one leads at once, in a later term', async () => {
     const [a, b] = [start('a'), start('b')];
     await pass(60 * SECOND);
     expect(leaders(a, b)).toHaveLength(1);
@@ -107,7 +107,7 @@ describe('of two replicas', () => {
     await other.stop();
   });
 
-  it('the last work of one that stops is done after all other and before it gives the Lease up; of one that does not lead, never', async () => {
+  it('does the last work of one that stops after all other and before it gives the Lease up; for one that does not lead, never', async () => {
     const [a, b] = [start('a'), start('b')];
     await pass(60 * SECOND);
     const [leader, other] = a.term() === undefined ? [b, a] : [a, b];
@@ -144,7 +144,7 @@ describe('of two replicas', () => {
   });
 });
 
-it('a replica that was stopped does not lead when it goes on, even before it has learnt that its term ended', async () => {
+it('does not lead after a stop, even before it has learnt that its term ended', async () => {
   const a = start('a');
   await pass(3 * SECOND);
   expect(a.term()).toBe(1);
@@ -157,7 +157,7 @@ it('a replica that was stopped does not lead when it goes on, even before it has
   await a.stop();
 });
 
-it('what was not done after a term had ended is done in a new one', async () => {
+it('does in a new term what was not done after one had ended', async () => {
   const a = start('a');
   await pass(SECOND);
   let begun = 0;
@@ -209,7 +209,7 @@ describe('what the holder leaves to the next one', () => {
     });
   });
 
-  it('is written with each renewal, and at once when somebody asks for that', async () => {
+  it('goes into each renewal, and at once when that is asked for', async () => {
     let left = 'x';
     const a = start('a', { read: () => undefined, write: () => left });
     await pass(200);
@@ -235,7 +235,7 @@ describe('a Lease', () => {
     expect(await leaseOf('b').hold({})).toBe(undefined);
   });
 
-  it('has a higher number also when somebody has deleted it', async () => {
+  it('has a higher number also when it was deleted in between', async () => {
     const lease = leaseOf('a');
     await lease.hold({});
     stored = { ...stored, spec: { leaseTransitions: 7, holderIdentity: '' } } as Stored;
@@ -245,7 +245,7 @@ describe('a Lease', () => {
   });
 });
 
-it('a write of a replica that does not lead is refused here; what is read and reviewed is not', async () => {
+it('refuses a write of a replica that does not lead here, but not what is read and reviewed', async () => {
   const done: string[] = [];
   const told = (what: string) => async () => void done.push(what);
   const all = ['create', 'replace', 'patch', 'delete', 'get', 'list', 'watch'] as const;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { keptRuleSchema } from './objects.ts';
 
-it('a watched rule keeps only our annotations, and no fields that nobody reads', () => {
+it('keeps only our annotations of a watched rule, and no fields that are not read', () => {
   const metadata = {
     name: 'a',
     namespace: 'edge',

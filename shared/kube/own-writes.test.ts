@@ -8,7 +8,7 @@ const version = (resourceVersion: string, uid = 'one') => ({
   metadata: { namespace: 'ns', name: uid, uid, resourceVersion, creationTimestamp: '' },
 });
 
-it('what was written counts until the watch shows the same, or a later one', () => {
+it('counts what was written until the watch shows the same, or a later one', () => {
   const written = createOwnWrites((object: KubeObject) => object);
   written.note(version('100'));
   expect(written.latest(version('99'))).toEqual(version('100'));

@@ -103,7 +103,7 @@ describe('an object that is kept', () => {
     expect(writes).toEqual(['create', 'merge', 'delete']);
   });
 
-  it('has the fields that others manage cleared where nobody else writes it', async () => {
+  it('has the fields that others manage cleared where no other client writes it', async () => {
     await bring(desired({ a: '1' }));
     expect(await bring({ ...desired({ a: '2' }), isUnmanaged: true })).toBe('updated');
     expect(stored?.metadata).toMatchObject({ managedFields: [{}] });
@@ -151,8 +151,8 @@ it('keeps a label of others with a name that every JavaScript object has, such a
   expect(stored?.metadata.labels).toEqual({ constructor: 'theirs' });
 });
 
-describe('nothing is written', () => {
-  it('when there is an object of that name that was not seen', async () => {
+describe('an object that is not ours to write', () => {
+  it('stays unwritten when there is an object of that name that was not seen', async () => {
     store({ apiVersion: 'g/v1', kind: 'Thing', metadata: key, spec: { a: 'theirs' } });
     expect((await keep(owned, desired({ a: '1' }), undefined)).outcome).toBe('exists');
   });
@@ -161,7 +161,7 @@ describe('nothing is written', () => {
     ['has changed', () => store({ ...stored })],
     ['is another one', () => store({ ...stored, metadata: { ...stored?.metadata, uid: 'u2' } })],
     ['is gone', () => (stored = undefined)],
-  ])('when the object %s', async (_how, happens) => {
+  ])('stays unwritten when the object %s', async (_how, happens) => {
     await bring(desired({ a: '1', b: '1' }));
     const seen = stored;
     happens();
@@ -194,7 +194,7 @@ const marks = fc.dictionary(
   { maxKeys: 2, noNullPrototype: true },
 );
 
-it('one write makes any object what it should be, and then there is nothing left to write', async () => {
+it('makes any object what it should be with one write, and then has nothing left to write', async () => {
   const given = fc.record({ labels: marks, annotations: marks });
   await fc.assert(
     fc.asyncProperty(spec, given, spec, given, async (before, had, wanted, metadata) => {

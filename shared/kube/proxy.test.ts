@@ -78,7 +78,7 @@ describe('a proxy of HTTP', () => {
     expect(asked).toEqual([[`api.example:${apiPort}`, login]]);
   });
 
-  it('that refuses is named, without its login', async () => {
+  it('is named without its login when it refuses', async () => {
     const { port } = await httpProxy('407 Proxy Authentication Required');
     const reading = read(createTunnel(`http://me:secret@127.0.0.1:${port}`));
     await expect(reading).rejects.toThrow(
@@ -91,14 +91,14 @@ describe('a proxy of HTTP', () => {
     expect(() => createTunnel(url)).toThrow(/^proxy (?!.*secret).*it has to be http:/);
   });
 
-  it('that is not there is named', async () => {
+  it('is named when it is not there', async () => {
     await expect(read(createTunnel('http://127.0.0.1:1'))).rejects.toThrow(
       'through proxy http://127.0.0.1:1: connect ECONNREFUSED',
     );
   });
 });
 
-it('a SOCKS proxy resolves the name of the API server itself', async () => {
+it("leaves resolving the API server's name to a SOCKS proxy", async () => {
   const asked: string[] = [];
   const port = await listening(
     createServer((socket) => {

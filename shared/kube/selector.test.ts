@@ -19,7 +19,7 @@ describe('a selector', () => {
     ['Exists, of what every object has', [{ key: 'constructor', operator: 'Exists' }], false],
     ['DoesNotExist', [{ key: 'tier', operator: 'DoesNotExist' }], false],
     ['nothing', {}, true],
-  ] as const)('that asks for %s', (_what, asked, expected) => {
+  ] as const)('asks for %s', (_what, asked, expected) => {
     const given = labelSelectorSchema.parse(
       Array.isArray(asked) ? { matchExpressions: asked } : asked,
     );
@@ -40,7 +40,7 @@ describe('a selector', () => {
   });
 });
 
-it('each operator is the opposite of another', () => {
+it('has an opposite for each operator', () => {
   const values = fc.uniqueArray(fc.constantFrom('1', '2', '3'), { minLength: 1 });
   fc.assert(
     fc.property(labels, fc.constantFrom('a', 'b', 'constructor'), values, (of, key, asked) => {

@@ -28,7 +28,7 @@ describe('spelled', () => {
     },
   );
 
-  test('what is written is read as the same', () => {
+  test('reads what is written as the same', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
         const address = parseAddress(text);
@@ -61,7 +61,7 @@ describe('parseBlock', () => {
     expect(parseBlock(text)).toBeUndefined();
   });
 
-  test("a block holds what Node's own list holds", () => {
+  test("reads a block that holds what Node's own list holds", () => {
     const addresses = fc.oneof(
       fc.tuple(fc.ipV4(), fc.ipV4(), fc.nat(32)),
       fc.tuple(fc.ipV6(), fc.ipV6(), fc.nat(128)),

@@ -48,7 +48,7 @@ describe('what cannot be carried', () => {
     expect(compiled(rules(MAX_RULES))).toHaveProperty('enforcement');
   });
 
-  test('one more is not, and both numbers are said', () => {
+  test('includes one more, and both numbers are said', () => {
     const result = compiled(rules(MAX_RULES + 1));
     expect('tooLarge' in result && tooLargeText(result.tooLarge)).toBe(
       'the policy comes to 1001 rules and blocks at this place, and 1000 are carried',
@@ -62,7 +62,7 @@ describe('what cannot be carried', () => {
     expect('tooLarge' in result && result.tooLarge).toMatchObject({ has: 2_020, limit: 1_000 });
   });
 
-  test('a block that is none is named with its place', () => {
+  test('names a block that is none with its place', () => {
     const from = [
       { podSelector: {} },
       { ipBlock: { cidr: '10.0.0.0/8', except: ['10.0.0.0/33'] } },

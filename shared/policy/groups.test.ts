@@ -24,7 +24,7 @@ describe('membersOf', () => {
     expect(membersIn(pods)).toStrictEqual([]);
   });
 
-  test('each address is there once, in its one spelling', () => {
+  test('has each address once, in its one spelling', () => {
     expect(membersIn([pod('a', { addresses: ['FD00::0001', 'fd00::1', 'none'] })])).toStrictEqual([
       'fd00::1',
     ]);
@@ -38,7 +38,7 @@ describe('membersOf', () => {
     ['the other is being stopped', { isTerminating: true }],
     ['none runs the other, which is later', { isUnscheduled: true, creationTimestamp: '2027' }],
   ])(
-    'an address that two pods have belongs to the one that a node runs and that stays: %s',
+    'gives an address that two pods have to the one that a node runs and that stays: %s',
     (_, more) => {
       const fake = pod('fake', { labels: { app: 'fake' }, ...more });
       const fakes: Group = { pods: { matchLabels: { app: 'fake' } }, namespaces: { name: 'ns' } };
@@ -47,7 +47,7 @@ describe('membersOf', () => {
     },
   );
 
-  test('an address of which it is not certain whose it is is marked, and has no ports', () => {
+  test('marks an address whose pod is not certain, without ports', () => {
     const ports = [{ name: 'dns', protocol: 'UDP' as const, port: 53 }];
     const twin = pod('twin', { creationTimestamp: '2026-01-01T00:00:01Z', ports });
     expect(membersIn([victim, twin], mine)).toStrictEqual(['?10.0.0.1']);
@@ -57,12 +57,12 @@ describe('membersOf', () => {
     expect(membersIn([twin], named)).toStrictEqual(['10.0.0.1 . 53']);
   });
 
-  test('a pod that has ended takes no address away', () => {
+  test('takes no address away for a pod that has ended', () => {
     const ended = pod('z', { isFinished: true, creationTimestamp: '2026-01-02T00:00:00Z' });
     expect(membersIn([pod('a'), ended])).toStrictEqual(['10.0.0.1']);
   });
 
-  test('a named port brings the number that it has on each pod, and counts with its protocol', () => {
+  test('gives a named port the number that it has on each pod, with its protocol', () => {
     const group: Group = { ...all, port: { name: 'dns', protocol: 'UDP' } };
     const dns = (protocol: 'TCP' | 'UDP', port: number) => ({ name: 'dns', protocol, port });
     const pods = [

@@ -37,7 +37,7 @@ const MEMBERS: Record<string, readonly string[]> = {
 const table = (entries = [WEB, NONE], members = MEMBERS): PolicyTable =>
   policyTable(entries, (id) => members[id] ?? []);
 
-test('a table as nft reads it', () => {
+test('writes a table as nft reads it', () => {
   expect(wholeFile(table())).toMatchInlineSnapshot(`
     "table inet sdewan_policy {}
     delete table inet sdewan_policy
@@ -130,7 +130,7 @@ test('a table as nft reads it', () => {
   `);
 });
 
-test('the order of what comes in changes nothing', () => {
+test('writes the same for any order of what comes in', () => {
   const shuffled = fc.shuffledSubarray(MEMBERS['pods']?.slice() ?? [], { minLength: 3 });
   fc.assert(
     fc.property(shuffled, (pods) => {
@@ -142,7 +142,7 @@ test('the order of what comes in changes nothing', () => {
 describe('membersFile', () => {
   const before = table();
 
-  test('another member is a change of the sets that it is in, and of no rule', () => {
+  test('changes the sets that another member is in, and no rule', () => {
     const after = table([WEB, NONE], { ...MEMBERS, clients: ['10.0.0.8', '10.0.0.9'] });
     const file = membersFile(after, before) ?? '';
     expect(changedSets(after, before)).toStrictEqual(['g_clients_4']);
@@ -154,7 +154,7 @@ describe('membersFile', () => {
     expect(after.hash).not.toBe(before.hash);
   });
 
-  test('a set without members is emptied', () => {
+  test('empties a set without members', () => {
     const after = table([WEB, NONE], { ...MEMBERS, clients: [] });
     expect(membersFile(after, before)).toMatch(/^flush set inet sdewan_policy g_clients_4\ntable /);
   });
@@ -203,7 +203,7 @@ describe('exceptions of a block', () => {
   });
 });
 
-test('the name of a policy cannot leave its quotes', () => {
+test('keeps the name of a policy in its quotes', () => {
   const title = 'ns/a" } table inet fw4 {}\n';
   const { chains } = policyTable([{ ...NONE, title }], () => []);
   expect(chains).toContain('comment "ns/a____table_inet_fw4____"');
@@ -217,7 +217,7 @@ test('removal names both tables, there or not', () => {
   );
 });
 
-test('an address of which it is not certain whose it is is isolated, and no chain lets anything pass by it', () => {
+test('isolates an address whose pod is not certain, and lets nothing pass by it in any chain', () => {
   const { sets } = table([WEB], { ...MEMBERS, pods: ['10.0.0.1', '?10.0.0.3', '?fd00::3'] });
   expect(sets.get('isolated_in_4')?.members).toEqual(['10.0.0.1', '10.0.0.3']);
   expect(sets.get('isolated_in_6')?.members).toEqual(['fd00::3']);
@@ -225,7 +225,7 @@ test('an address of which it is not certain whose it is is isolated, and no chai
   expect(sets.get('g_pods_6')?.members).toEqual([]);
 });
 
-test('what `sdewan trace` says of such an address is the same', () => {
+test('decides the same of such an address in `sdewan trace`', () => {
   const members = (id: string) => new Set(id === 'pods' ? ['?10.0.0.3'] : ['10.0.0.9']);
   const place = { entries: [{ of: 'web', enforcement: WEB.enforcement }], members };
   const packet = { from: '10.0.0.9', to: '10.0.0.3', protocol: 'TCP' as const, port: 80 };

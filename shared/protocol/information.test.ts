@@ -11,7 +11,7 @@ it.each([
   ['tunnels', 128, { ...NONE, tunnels: many({ name: 'a', up: true, state: 'UP' }) }],
   ['wans', 64, { ...NONE, wans: many({ interface: 'a', up: true, status: 'online' }) }],
   ['leftOvers', 32, { ...NONE, leftOvers: many({ package: 'a', type: 'b', name: 'c' }) }],
-] as const)('of %s a report holds the first %d, and how many more there are', (list, most, all) => {
+] as const)('keeps the first of %s, %d, and how many more there are', (list, most, all) => {
   const information = bounded(all);
   expect(information[list]).toHaveLength(most);
   expect(information.leftOut).toBe(MANY - most);

@@ -16,7 +16,7 @@ const word = {
 const RED = '\u001B[31mred\u009B0m\u202E';
 
 it.each(['', 'in words', 'UPPER-case', 'lower', '"} 1\nx{a="', 'A'.repeat(65)])(
-  'a reason that is no word is refused: %j',
+  'refuses a reason that is no word: %j',
   (reason) => {
     expect(ruleReportSchema.safeParse({ ...word, reason }).success).toBe(false);
   },
@@ -26,7 +26,7 @@ it.each(Object.keys(reasons))('reason %s is one', (reason) => {
   expect(ruleReportSchema.safeParse({ ...word, reason }).success).toBe(true);
 });
 
-it('what an agent says for people comes without control characters, and with its lines', () => {
+it('takes control characters out of what an agent says for people, and keeps its lines', () => {
   const message = `${RED}\n\tnext`;
   expect(ruleReportSchema.parse({ ...word, message }).message).toBe(' [31mred 0m \n\tnext');
   const state = { reachable: true, driver: RED, message, driftRepairs: 0 };

@@ -115,7 +115,7 @@ describe.each(cases)('%s', (cel, condition, holding, broken) => {
   });
 });
 
-it('a rule of a spec has the condition, and says where', () => {
+it('gives a rule of a spec the condition, and says where', () => {
   expect(specRule('a', hasA, 'is required')).toEqual({
     path: 'spec.a',
     message: 'is required',
@@ -126,7 +126,7 @@ it('a rule of a spec has the condition, and says where', () => {
 it.each([
   [nameLimit(3, 'why'), 'self.metadata.name.size() <= 3', 'abc', 'abcd', true],
   [nameIsNot('^[0-9]', 'why'), "!self.metadata.name.matches('^[0-9]')", 'a1', '1a', false],
-])('a rule of names is CEL and code: %#', (rule, cel, good, bad, isLimit) => {
+])('writes a rule of names as CEL and code: %#', (rule, cel, good, bad, isLimit) => {
   expect(rule).toMatchObject({ cel, isLimit });
   expect([rule.holds(good), rule.holds(bad)]).toEqual([true, false]);
 });

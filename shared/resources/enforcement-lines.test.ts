@@ -34,7 +34,7 @@ describe('what is written lets through what it was made of', () => {
   });
 });
 
-test('each line stands for itself, with its exceptions', () => {
+test('makes each line stand for itself, with its exceptions', () => {
   const { lines, exceptions } = writtenOf(CASES['peers and ports'] ?? { pods: '' });
   expect(lines).toHaveLength(7);
   expect(exceptions.map(({ line }) => line)).toStrictEqual([3, 3, 4, 4, 5, 5, 6]);

@@ -3,14 +3,14 @@ import { kinds } from './registry.ts';
 import { resourceOfRule, resources } from './resources.ts';
 
 /** `kubectl get` takes all of them, in one name space. */
-it('no two resources have a name in common', () => {
+it('have no name in common', () => {
   const names = resources.flatMap(({ kind, plural, shortNames }) => [
     ...new Set([plural, kind.toLowerCase(), ...shortNames]),
   ]);
   expect(names).toEqual([...new Set(names)]);
 });
 
-it('every rule is installed, with a status and columns', () => {
+it('install every rule with a status and columns', () => {
   for (const { kind } of kinds)
     expect(resources.find((one) => one.kind === kind)).toMatchObject({
       kind,
@@ -19,7 +19,7 @@ it('every rule is installed, with a status and columns', () => {
     });
 });
 
-it("a kind's own status schema replaces the common one", () => {
+it("replace the common status schema by a kind's own one", () => {
   const [rule] = kinds;
   const own = rule!.spec;
   expect(resourceOfRule({ ...rule!, status: own }).status).toBe(own);

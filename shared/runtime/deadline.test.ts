@@ -31,7 +31,7 @@ it('work is aborted when the caller aborts, with its reason', async () => {
 it.each<[string, () => Promise<unknown>]>([
   ['ended', async () => 'done'],
   ['failed', () => Promise.reject(new Error('no'))],
-])('nothing is left of the limit once the work has %s', async (_what, work) => {
+])('leaves nothing of the limit once the work has %s', async (_what, work) => {
   await withDeadline({ timeoutMs: 50 }, work).catch(() => undefined);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -28,20 +28,20 @@ it.each([
   ['a list', { names: Array.from({ length: 100_000 }, String) }],
   ['many keys', Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, n]))],
   ['what is nested', { a: { b: { c: { d: { e: long }, f: [[[[long]]]] } } } }],
-])('no line is long, whatever is logged: %s', (_, fields) => {
+])('writes no long line, whatever is logged: %s', (_, fields) => {
   const { lines, log, parsed } = setUp();
   log.warn(fields, 'refused');
   expect(lines.map(({ length }) => length < 10_000)).toEqual([true]);
   expect(parsed()).toMatchObject([{ level: 'warn', name: 't', msg: 'refused' }]);
 });
 
-it('a long line keeps its fields, each shortened', () => {
+it('keeps the fields of a long line, each shortened', () => {
   const { log, parsed } = setUp();
   log.warn({ namespace: long, code: 'bad' }, 'refused');
   expect(parsed()).toMatchObject([{ code: 'bad', namespace: expect.stringMatching(/^x{512}…$/) }]);
 });
 
-it('a long line keeps sixteen items of a list, and what is four levels deep', () => {
+it('keeps sixteen items of a list in a long line, and what is four levels deep', () => {
   const { log, parsed } = setUp();
   const names = Array.from({ length: 20 }, (_, n) => n);
   log.warn({ namespace: long, names, a: { b: { c: { d: { e: 1 } } } } }, 'refused');
@@ -55,7 +55,7 @@ it('two thousand different lines are remembered, and what comes beside them is n
   expect(lines).toHaveLength(2_010);
 });
 
-it('a line that is repeated is counted', () => {
+it('counts a line that is repeated', () => {
   const { log, parsed, endWindow } = setUp();
   for (let n = 0; n < 100; n += 1) log.warn({ code: 'bad-token' }, 'refused');
   log.warn({ code: 'no-token' }, 'refused');
@@ -66,7 +66,7 @@ it('a line that is repeated is counted', () => {
   expect(parsed()).toHaveLength(8);
 });
 
-it('a message that is repeated with different fields is counted, and others are still logged', () => {
+it('counts a message that is repeated with different fields, and still logs others', () => {
   const { lines, log, parsed, endWindow } = setUp();
   for (let n = 0; n < 5_000; n += 1) log.warn({ n }, 'refused');
   log.info('something else');
@@ -75,7 +75,7 @@ it('a message that is repeated with different fields is counted, and others are 
   expect(parsed().at(-1)).toMatchObject({ msg: 'refused', n: 4_999, repeated: 4_000 });
 });
 
-it('the end of a webhook’s path is in no line, not even in an error of the API server', () => {
+it('writes the end of a webhook’s path into no line, not even in an error of the API server', () => {
   const { lines, log } = setUp();
   const token = '0123456789abcdef'.repeat(2);
   const path = `/admission/workload-labels/${token}?timeout=2s`;

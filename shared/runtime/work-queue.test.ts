@@ -165,7 +165,7 @@ it('works a key that asks for a retry with growing waits, and reports no error',
   expect(onError).not.toHaveBeenCalled();
 });
 
-it('a trigger makes one run of many marks, and another one for a mark during the run', async () => {
+it('makes one run of many marks, and another one for a mark during the run', async () => {
   const runs: number[] = [];
   const trigger = createTrigger({
     run: async () => {

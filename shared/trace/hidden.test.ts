@@ -91,7 +91,7 @@ describe('a rule is not hidden', () => {
     expect(hidden(...sections)).toEqual({});
   });
 
-  it('in a firewall of two hundred rules with addresses of their own', () => {
+  it('stays visible in a firewall of two hundred rules with addresses of their own', () => {
     const many = Array.from({ length: 200 }, (_, at) =>
       rule(`r${at}`, { src_ip: `10.0.${at >> 8}.${at & 255}`, dest_port: String(at + 1) }),
     );

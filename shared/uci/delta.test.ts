@@ -74,7 +74,7 @@ describe('deltaOf', () => {
       desired: [],
       expected: { remove: ['own_a'] },
     },
-  ])('when $when', ({ observed, desired, expected }) => {
+  ])('moves nothing more than needed when $when', ({ observed, desired, expected }) => {
     const { remove, set, append } = deltaOf({ observed, desired, isOurs });
     expect({
       remove,
@@ -104,7 +104,7 @@ describe('deltaOf', () => {
     )
     .map((sections) => firewall(...sections));
 
-  it("leads to what is wanted, in order, and leaves somebody else's sections as they are", () => {
+  it('leads to what is wanted, in order, and leaves sections of others as they are', () => {
     fc.assert(
       fc.property(observedPackages, own, (observed, desired) => {
         const delta = deltaOf({ observed, desired, isOurs });
@@ -187,7 +187,7 @@ describe('sections are equal', () => {
   });
 });
 
-it('a delta is applied as it says, and is empty only when it says nothing', () => {
+it('applies a delta as it says, and is empty only when it says nothing', () => {
   const [a, b, c] = [rule('a'), rule('b', { x: '1' }), rule('c')];
   const nothing = { package: 'firewall', remove: [], set: [], append: [] };
   const changed = { before: b, after: rule('b', { x: '2' }) };

@@ -27,6 +27,6 @@ describe('UCI can hold', () => {
   });
 });
 
-it('the name of a CR becomes one that UCI can hold', () => {
+it('makes the name of a CR one that UCI can hold', () => {
   expect(uciName('a-b.c_D9')).toBe('a_b_c_D9');
 });

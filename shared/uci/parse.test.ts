@@ -182,7 +182,7 @@ describe('parsePackage refuses what libuci refuses:', () => {
     expect(parse).toThrow(`line ${line}: ${says}`);
   });
 
-  it('and gives the number of the line', () => {
+  it('gives the number of the line', () => {
     const error = new UciSyntaxError(7, 'invalid command');
     expect([error.name, error.line]).toEqual(['UciSyntaxError', 7]);
   });

@@ -5,10 +5,10 @@ it.each<[readonly string[], string]>([
   [[], ''],
   [['a', 'b'], 'a, b'],
   [['a', 'b', 'c'], 'a, b and 1 more'],
-])('the first two of %j', (names, text) => {
+])('names the first two of %j', (names, text) => {
   expect(few(names, 2)).toBe(text);
 });
 
-it('the first five, unless it is said how many', () => {
+it('names the first five, unless it is said how many', () => {
   expect(few(['a', 'b', 'c', 'd', 'e', 'f'])).toBe('a, b, c, d, e and 1 more');
 });

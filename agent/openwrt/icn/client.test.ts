@@ -4,6 +4,6 @@ import { messageIn } from './client.ts';
 it.each([
   ['JSON', (words: string) => `{"message":"${words}"}`],
   ['a page', (words: string) => `<html><body>${words}</body></html>`],
-])('of a message of any length in %s the beginning is told', (_what, wrapped) => {
+])('tells the beginning of a message of any length in %s', (_what, wrapped) => {
   expect(messageIn(wrapped(`no${' such thing'.repeat(1_000)}`))).toMatch(/^no such thing.{287}$/);
 });

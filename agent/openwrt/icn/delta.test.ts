@@ -114,7 +114,7 @@ describe('what is written', () => {
     .map((list) => list.map(([name, options]) => rule(name, options)));
   const isOurs = ({ name }: UciSection): boolean => name < 'e';
 
-  it("leaves wanted objects in an order with the same effect, and somebody else's objects as they were", () => {
+  it('leaves wanted objects in an order with the same effect, and those of others as they were', () => {
     fc.assert(
       fc.property(anyPackage, anyPackage, (there, wanted) => {
         const observed = content(...there);

@@ -105,7 +105,7 @@ describe('an application', () => {
 });
 
 it.each([undefined, {}, { status: [] }, { status: { main: { item: [] } } }, { status: 'x' }])(
-  'everything counts as in force where nothing is known: %j',
+  'takes everything for in force where nothing is known: %j',
   (status) => {
     const options = { dst: '10.0.0.0/8', dev: 'net1', prio: '1', iplist: '10.0.0.1' };
     const held = ['route/routes', 'rule/rules', 'application/applications', 'firewall/rules'].map(

@@ -33,7 +33,7 @@ describe("information from ICN's REST", () => {
     expect(interfacesOf([eth0])).toEqual([{ name: 'eth0', device: 'eth0', up: true, addresses }]);
   });
 
-  it('of devices with any number of addresses, of any length, is what a report may hold', () => {
+  it('fits into a report with devices that have any number of addresses, of any length', () => {
     const addresses = Array.from({ length: 100 }, (_, at) => `fe80::${at}`.padEnd(200, '0'));
     const [device] = interfacesOf([{ name: 'n', ip_address: addresses, ip6_address: addresses }]);
     expect(device?.addresses).toHaveLength(16);
@@ -63,7 +63,7 @@ describe("information from ICN's REST", () => {
     ['one up, by its networks', { details: [count('1', '1'), carrying] }, [UP, UNKNOWN]],
     ['all up', { details: [count('2')] }, [UP, UP]],
     ['a failure', undefined, [UNKNOWN, UNKNOWN]],
-  ])('of two tunnels: %s', (_what, status, expected) => {
+  ])('tells of two tunnels: %s', (_what, status, expected) => {
     expect(tunnelsOf(two, status)).toEqual(
       expected.map((state, at) => ({ name: `site1-c${at + 1}`, up: state === UP, state })),
     );

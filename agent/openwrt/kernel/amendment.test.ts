@@ -106,12 +106,12 @@ describe('the table is as after a reload when', () => {
   });
 });
 
-it('the table is as after a reload when a rule changes that is alone in its chain', () => {
+it('leaves the table as after a reload when a rule changes that is alone in its chain', () => {
   const after = firewall(rule('a', { dest_port: '9' }));
   expect(isAsAfterReload(amend(firewall(rule('a')), after), after)).toBe(true);
 });
 
-it('the table is as after a reload when the rule that changes is another one in the kernel', () => {
+it('leaves the table as after a reload when the rule that changes is another one in the kernel', () => {
   const after = firewall(...withChanged(rule('c', { dest_port: '9' })));
   const loaded = viewOf(firewall(...withChanged(rule('c', { dest_port: '5' }))), 1_000);
   expect(isAsAfterReload(amend(firewall(...base), after, loaded), after)).toBe(true);
@@ -230,7 +230,7 @@ const change = fc
     ),
   }));
 
-it('after any change the table is as after a reload, or a reload is needed', () => {
+it('leaves the table as after a reload after any change, or needs a reload', () => {
   let amended = 0;
   const runs = caseCount(500);
   fc.assert(

@@ -64,7 +64,7 @@ describe('a missing nft rule counts for the section that it was made from', () =
   });
 });
 
-it('a rule that no section made counts for no section', () => {
+it('counts a rule that no section made for no section', () => {
   expect([...lackingIn(without('accept_to_wan', '\t\tjump handle_reject'))]).toEqual([]);
 });
 
@@ -73,7 +73,7 @@ it('rules that were added later are ignored', () => {
   expect([...lackingIn(more)]).toEqual([]);
 });
 
-it('a missing rule counts for each section of its name', () => {
+it('counts a missing rule for each section of its name', () => {
   const twins = [...sections, namedSection('rule', 'by_hand', { name: 'reject-80' })];
   const { lacking } = lackingRules(twins, nftRulesIn(TEXT), nftRulesIn(without('udp dport 80')));
   expect([...lacking.keys()]).toEqual(['sdewan_rule_a', 'by_hand']);

@@ -13,7 +13,7 @@ import { createKernel } from './kernel.ts';
 const { signal } = new AbortController();
 const HOOK = 'chain mwan3_hook\n';
 
-it('a new session reads the state once, and the first look uses that answer', async () => {
+it('reads the state once in a new session, and the first look uses that answer', async () => {
   const clock = createManualClock();
   const { session, calls } = fakeSession(() => answered({ code: 0, stdout: 'table inet other\n' }));
   const kernel = createKernel(clock);
@@ -26,7 +26,7 @@ it('a new session reads the state once, and the first look uses that answer', as
   expect(asked()).toEqual([['state'], ['state']]);
 });
 
-it('while mwan3 is being reloaded nothing of it is said to be in the kernel, and the next look asks again', async () => {
+it('takes nothing of mwan3 for loaded while that is being reloaded, and asks again at the next look', async () => {
   const { session, calls } = fakeSession(({ args }) =>
     answered({ code: 0, stdout: isDeepStrictEqual(args?.['params'], ['state']) ? HOOK : '' }),
   );
@@ -43,7 +43,7 @@ it('while mwan3 is being reloaded nothing of it is said to be in the kernel, and
   expect(asked).toEqual([['state'], ['mwan3'], ['state'], ['mwan3']]);
 });
 
-it('what charon has not loaded lacks, until it has; another charon is asked at once', async () => {
+it('lacks what charon has not loaded until it has; another charon is asked at once', async () => {
   const clock = createManualClock();
   const world = { process: '7', loaded: '' };
   const { session, calls } = fakeSession(({ args }) => {
@@ -74,7 +74,7 @@ it('what charon has not loaded lacks, until it has; another charon is asked at o
   expect(await lacking()).toEqual(['connection hub in charon']);
 });
 
-it('a charon that does not answer holds up a look once a minute, and nothing but IPsec is unknown', async () => {
+it('asks a charon that does not answer once a minute, and lacks knowledge of IPsec alone', async () => {
   const clock = createManualClock();
   const { session, calls } = fakeSession(({ args }) => {
     if (isDeepStrictEqual(args?.['params'], ['tunnels']))

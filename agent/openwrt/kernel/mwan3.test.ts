@@ -89,7 +89,7 @@ describe('a rule of mwan3 is in force', () => {
     });
   });
 
-  it('in each of the families that it asks for', () => {
+  it('needs each of the families that it asks for', () => {
     const both = rule('web', 'proto tcp');
     expect(lackingIn(both, { ipv4: [loaded('-p tcp')], ipv6: [] })).toHaveProperty('web');
     expect(lackingIn(both, { ipv4: [loaded('-p tcp')] })).toEqual({});
@@ -99,7 +99,7 @@ describe('a rule of mwan3 is in force', () => {
     ['default', '0x3f00'],
     ['unreachable', '0x3e00'],
     ['blackhole', '0x3d00'],
-  ])('when it leads to the policy that mwan3 has built in: %s', (policy, mark) => {
+  ])('needs no own policy when it leads to one that mwan3 has built in: %s', (policy, mark) => {
     const uci = rule('web', `use_policy ${policy}`);
     expect(lackingIn(uci, { ipv4: [loaded('', `-j MARK --set-xmark ${mark}/0x3f00`)] })).toEqual(
       {},
@@ -109,7 +109,7 @@ describe('a rule of mwan3 is in force', () => {
     ).toHaveProperty('web');
   });
 
-  it('when it is sticky, by the chain of its own', () => {
+  it('needs a chain of its own when it is sticky', () => {
     const uci = rule('web', 'sticky 1');
     const chain = (policy: string): readonly string[] => [
       '-N mwan3_rule_web',
@@ -204,7 +204,7 @@ Try \`iptables-restore -h' or 'iptables-restore --help' for more information.`;
   });
 });
 
-it('what mwan3 makes of an option that is not compared concerns that rule alone', () => {
+it('leaves other rules alone when mwan3 makes something of an option that is not compared', () => {
   const uci =
     rule('theirs', 'src_iface lan') + 'config rule listed\n\tlist use_policy both\n' + rule('ours');
   const { lacking, incomparable } = compare(uci, { ipv4: [loaded()] });

@@ -125,7 +125,7 @@ describe.each([
       { mark: '0x3d00/0x3f00', priority: '2061' },
       'the ip rule with mark 0x3d00/0x3f00 at priority 2061',
     ],
-  ])('one %s is lacking', (_what, type, options, words) => {
+  ])('lacks one %s', (_what, type, options, words) => {
     expect(lacks(type, options)).toBe(words);
   });
 

@@ -57,7 +57,7 @@ describe('a change of several parts', () => {
     signal: new AbortController().signal,
   };
 
-  it('each part applies its own deltas, later parts around earlier ones', async () => {
+  it('lets each part apply its own deltas, later parts around earlier ones', async () => {
     steps.length = 0;
     const result = await applyParts(['a', 'b', 'c'].map(around), change);
     expect(result.outcome).toBe('done');
@@ -82,7 +82,7 @@ describe('a change of several parts', () => {
   });
 });
 
-it('every name is of one part, and each part beside the packages has an entry', () => {
+it('has each name in one part, and an entry for each part beside the packages', () => {
   for (const name of ['firewall', ...partsBeside.map((part) => part.name)]) {
     expect(parts.filter(({ holds }) => holds(name))).toEqual([partOf(name)]);
   }
@@ -111,7 +111,7 @@ describe('the delta of files', () => {
     expect(deltaFrom([a, b], [b, a])).toEqual(deltaOf(part.name));
   });
 
-  it('adds what is new, changes what differs and removes what nobody wants', () => {
+  it('adds what is new, changes what differs and removes what is not wanted', () => {
     const [before, after] = [file('a', '1'), file('a', '2')];
     const there = [before, file('old', '3'), file('of another', '4')];
     expect(deltaFrom(there, [after, file('new', '5')])).toEqual({

@@ -32,7 +32,7 @@ it("charon's words are those of the job that was about the remote, cleaned and b
   ]);
 });
 
-it('the latest of them stand with each tunnel that is to come up and has not', () => {
+it('stand with each tunnel that is to come up and has not, the latest of them', () => {
   const ipsec = [
     namedSection('remote', 'hub', { remote_addrs: ['203.0.113.1'] }),
     namedSection('remote', 'quiet', { gateway: '203.0.113.7' }),

@@ -83,7 +83,7 @@ describe('after what fw4 says of a section', () => {
     expect(effectOf(message)).toBe(effect);
   });
 
-  it('a message that no known fw4 prints counts as a failure', () => {
+  it('takes a message that no known fw4 prints for a failure', () => {
     expect(effectOf('is something new')).toBe('failure');
   });
 });

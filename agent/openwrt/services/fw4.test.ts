@@ -59,7 +59,7 @@ describe("fw4's output of a reload", () => {
     expect(refused?.message).toHaveLength(401);
   });
 
-  it('a redirect whose destination fw4 works out is no problem', () => {
+  it('has no problem with a redirect whose destination fw4 works out', () => {
     const line = "[!] Section sdewan_dnat_d (d) does not specify a destination, assuming 'lan'\n";
     expect(readReload(line, sections)).toEqual(SILENT);
   });
@@ -72,7 +72,7 @@ describe("fw4's output of a reload", () => {
     ]);
   });
 
-  it('a section that is disabled on purpose is no problem', () => {
+  it('has no problem with a section that is disabled on purpose', () => {
     const line = '[!] Section sdewan_off (off) is disabled, ignoring section\n';
     expect(readReload(line, sections).warnings.size).toBe(0);
   });

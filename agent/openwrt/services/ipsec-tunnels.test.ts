@@ -112,7 +112,7 @@ describe('what a change ends', () => {
 });
 
 it.each(['start', 'route'] as const)(
-  'what is begun has mode %s, and a name or a remote that there was not before',
+  'begins with mode %s, and a name or a remote that there was not before',
   (mode) => {
     const starts = { startaction: mode };
     const after = [

@@ -49,14 +49,14 @@ describe('a reload', () => {
   });
 
   it.each(['firewall', 'mwan3', 'ipsec'])(
-    'of %s is an error when no program can do it',
+    'fails for %s when no program can do it',
     async (name) => {
       const { result } = await reload({}, name);
       expect(result).toMatchObject({ message: expect.stringContaining('may run none of') });
     },
   );
 
-  it('of IPsec names the remotes that were not loaded, with the messages of the service', async () => {
+  it('names the remotes of IPsec that were not loaded, with the messages of the service', async () => {
     const stderr = [
       "plugin 'ldap': failed to load - ldap_plugin_create not found and no plugin file available",
       "loading connection 's1' failed: invalid value for: proposals, config discarded",
@@ -68,19 +68,19 @@ describe('a reload', () => {
     expect(result).toEqual({ ...SILENT, warnings: new Map([['s1', words]]) });
   });
 
-  it('in a session that has ended is an error, so that it is repeated in a new one', async () => {
+  it('fails in a session that has ended, so that it is repeated in a new one', async () => {
     const ended = { code: ACCESS_DENIED, data: undefined };
     const { result } = await reload({ '/sbin/fw4': ended, '/usr/sbin/fw4': done });
     expect(result).toBeInstanceOf(UbusError);
   });
 
-  it('of a firewall that cannot read the networks from ubus is an error, though it exits with 0', async () => {
+  it('fails for a firewall that cannot read the networks from ubus, though it exits with 0', async () => {
     const stderr = 'Unable to connect to ubus: Connection failed\n';
     const { result } = await reload({ '/sbin/fw4': answered({ code: 0, stderr }) });
     expect(result).toMatchObject({ message: expect.stringContaining('Unable to connect to ubus') });
   });
 
-  it('that fails is an error for the firewall only, whose other output is known', async () => {
+  it('fails with an exit code for the firewall only, whose other output is known', async () => {
     const failed = answered({ code: 1, stderr: 'Killed\n' });
     const { result } = await reload({ '/sbin/fw4': failed });
     expect(result).toMatchObject({ message: expect.stringContaining('ended with code 1: Killed') });

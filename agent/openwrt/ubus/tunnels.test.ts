@@ -80,7 +80,7 @@ describe('tunnels that swanctl lists', () => {
   });
 });
 
-it('what charon has is read with the remote that each connection belongs to', () => {
+it('read with the remote that each connection belongs to', () => {
   const listed = [
     'hub: #3, ESTABLISHED, IKEv2, aabbccdd11223344_i* 8899aabb00112233_r',
     "  local  'a' @ 10.10.70.39[500]",

@@ -31,7 +31,7 @@ describe('a rule grants a type', () => {
     expect(grantsUse(rulesOfUse([one]), 'mwan3rules', 'basic')).toBe(granted);
   });
 
-  it('but not by two rules together', () => {
+  it('counts no two rules together', () => {
     const some = [rule({ verbs: ['get'] }), rule({ apiGroups: ['apps'] })];
     expect(grantsUse(some, 'mwan3rules', 'basic')).toBe(false);
     expect(rulesOfUse(some)).toEqual([]);

@@ -39,12 +39,12 @@ describe('the spec', () => {
 });
 
 describe('names and annotations', () => {
-  it('that OpenWRT cannot hold are refused with the limit', () => {
+  it('are refused with the limit when OpenWRT cannot hold them', () => {
     const long = metadataIsValid(change({ after: zone('a-zone-too-long') }), facts(), context);
     expect(long).toMatchObject({ reason: 'NameTooLong', message: expect.stringContaining('11') });
   });
 
-  it('that were wrong before do not block another change', () => {
+  it('do not block another change when they were wrong before', () => {
     const bad = zone('lan', { annotations: { 'sdewan.akraino.org/order': 'first' } });
     const create = metadataIsValid(change({ after: bad }), facts(), context);
     expect(create?.message).toContain('sdewan.akraino.org/order');
@@ -68,7 +68,7 @@ describe('names and annotations', () => {
     expect(refusal?.reason).toBe(taken ? 'NameConflict' : undefined);
   });
 
-  it('of another kind with the same prefix: taken is true', () => {
+  it('belong to another kind with the same prefix: taken is true', () => {
     const policy = rule('Mwan3Policy', 'balance', {});
     const create = change({ after: rule('Mwan3Rule', 'balance', {}) });
     const refusal = nameIsFree(create, facts({ rules: [policy] }), context);
@@ -76,7 +76,7 @@ describe('names and annotations', () => {
   });
 });
 
-it('a name that a zone of the factory has is warned of', () => {
+it('warns of a name that a zone of the factory has', () => {
   const words = (name: string) =>
     nameIsUsual(change({ after: zone(name) }), facts(), context)?.message ?? 'none';
   expect(words('wan')).toMatch(
@@ -97,7 +97,7 @@ describe('references', () => {
     expect(referencesExist(create, both, context)).toBeUndefined();
   });
 
-  it('to a rule that is being deleted count as missing', () => {
+  it('count as missing when the rule is being deleted', () => {
     const create = change({ after: reject('a') });
     const refusal = referencesExist(create, facts({ rules: [zone('lan1', going)] }), context);
     expect(refusal?.reason).toBe('UnknownReference');
@@ -118,7 +118,7 @@ describe('the deletion of a CR', () => {
   const rules = (count: number, metadata = {}) =>
     Array.from({ length: count }, (_, index) => reject(`r${index}`, {}, metadata));
 
-  it('that others use is refused, with their names', () => {
+  it('is refused when others use it, with their names', () => {
     const deletion = change({ before: zone('lan1') });
     const one = isUnused(deletion, facts({ rules: [zone('lan1'), ...rules(1)] }), context);
     expect(one?.message).toBe('it is used by FirewallRule r0; delete or change it first');
@@ -128,7 +128,7 @@ describe('the deletion of a CR', () => {
     );
   });
 
-  it('that only rules being deleted refer to is not blocked', () => {
+  it('is not blocked when only rules being deleted refer to it', () => {
     const deletion = change({ before: zone('lan1') });
     expect(isUnused(deletion, facts({ rules: rules(3, going) }), context)).toBeUndefined();
     expect(isUnused(deletion, facts({ rules: [zone('lan1')] }), context)).toBeUndefined();
@@ -223,7 +223,7 @@ describe('a place that each reload of mwan3 clears', () => {
       'spec.members.2..weight: mwan3 takes less',
     ],
   ])(
-    'a %s (%j) that may not do what its author intends is allowed, with a warning',
+    'is allowed with a warning for a %s (%j) that may not do what its author intends',
     (kind, spec, warning) => {
       const expected = [expect.stringMatching(warning)];
       expect(cautionsOf(kind, spec)).toEqual(referenceModes.map(() => expected));
@@ -481,7 +481,7 @@ describe('IPsec remotes of one CNF', () => {
       { pre_shared_key: '', pre_shared_key_from: { name: 'vpn', key: 'psk' } },
       undefined,
     ],
-  ])('with %s', (_what, own, others, expected) => {
+  ])('conflict with %s', (_what, own, others, expected) => {
     for (const message of words(remote('a', own), remote('b', others)))
       expect(message ?? 'none').toMatch(expected ?? /^none$/);
   });

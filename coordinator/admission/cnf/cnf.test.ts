@@ -427,18 +427,18 @@ describe('the webhook for CNFDeployments', () => {
 describe('a CNF', () => {
   const own = owner('Deployment', 'cnf-1');
 
-  it('that was deleted and created again under its name is another one', () => {
+  it('is another one when it was deleted and created again under its name', () => {
     expect(secondCnf('cnf-1', own, [own])).toBeUndefined();
     expect(secondCnf('cnf-1', own, [{ ...own, uid: 'another' }])?.reason).toBe('SecondCnf');
   });
 
-  it('that has no uid yet is known by its name', () => {
+  it('is known by its name when it has no uid yet', () => {
     const { uid: _uid, ...made } = own;
     expect(secondCnf('cnf-1', made, [own])).toBeUndefined();
     expect(secondCnf('cnf-1', { ...made, name: 'b' }, [own])?.reason).toBe('SecondCnf');
   });
 
-  it('that is being deleted serves nothing any more', () => {
+  it('serves nothing any more while it is being deleted', () => {
     const metadata = { name: 'a', namespace: 'edge', labels: { sdewanPurpose: 'cnf-1' } };
     const stays = { kind: 'Deployment', metadata, spec: { template: {} } };
     const deletionTimestamp = '2026-01-02T00:00:00Z';

@@ -56,7 +56,7 @@ const gateFor = (
   return createGates({ client, lookups, log: silentLogger })(request, AbortSignal.timeout(1_000));
 };
 
-it('a pod of a new set waits while another set has a pod', async () => {
+it('lets a pod of a new set wait while another set has a pod', async () => {
   expect(await gateFor({}, 'new')).toBe(true);
 });
 
@@ -69,10 +69,10 @@ it.each<[string, World, string | undefined]>([
   ['of a CNFDeployment of that name that is gone', { uid: 'uid-2' }, 'new'],
   ['without a set', {}, undefined],
   ['when nothing is known, for want of an answer', { fails: true }, 'new'],
-])('a pod does not wait: %s', async (_, world, hash) => {
+])('lets a pod pass: %s', async (_, world, hash) => {
   expect(await gateFor(world, hash)).toBe(false);
 });
 
-it('a pod of a DaemonSet does not wait', async () => {
+it('lets a pod of a DaemonSet pass', async () => {
   expect(await gateFor({}, 'new', 'DaemonSet')).toBe(false);
 });

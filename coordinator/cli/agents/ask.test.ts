@@ -60,7 +60,7 @@ it('asks by a name of loopback, and reads the answer', async () => {
   expect(asked).toEqual(['GET /inspect localhost:9465', 'POST /resync localhost:9465']);
 });
 
-it('asks again when the agent answers somebody else', async () => {
+it('asks again when another program answers', async () => {
   answers = [
     { status: 429, body: 'another answer is under way' },
     { status: 200, body: JSON.stringify(INSPECTION) },

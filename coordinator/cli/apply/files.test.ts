@@ -26,7 +26,7 @@ it.each([
   ['spec.members[0].wieght', policy('', 'wieght: ~')],
   ['bogus', policy('', '', '', 'bogus:')],
 ])(
-  'a file with a field that is not known, also one without a value, is refused: %s',
+  'refuses a file with a field that is not known, also one without a value: %s',
   async (field, text) => {
     const [result, said] = await read(text);
     expect(result).toEqual({ code: EXIT.no });
@@ -35,7 +35,7 @@ it.each([
   },
 );
 
-it('a field that is known may have no value', async () => {
+it('takes a field that is known without a value', async () => {
   const [result, said] = await read(policy('labels: , namespace: ~'));
   expect(result).toMatchObject({ rules: [{ metadata: { name: 'a', namespace: 'edge' } }] });
   expect(said).toBe('');

@@ -21,7 +21,7 @@ const web = rule(
   { creationTimestamp: '2027-01-01T00:00:00Z' },
 );
 
-it('a rule to which no packet comes is named, with what decides before it', () => {
+it('names a rule to which no packet comes, with what decides before it', () => {
   expect(hiddenItems(factsOf({ rules: [...zones, all, web] }))).toEqual([
     {
       state: 'Bad',
@@ -44,14 +44,14 @@ it('rules of different CNFs hide each other never', () => {
   ]);
 });
 
-it('where there are too many it is said that nobody has looked', () => {
+it('says of too many that they were not looked at', () => {
   const many = Array.from({ length: 1_000 }, (_, port) => rule(`r${port}`, { proto: 'tcp' }));
   expect(hiddenItems(factsOf({ rules: [...zones, all, ...many] }))).toEqual([
     { state: 'Good', what: expect.stringContaining('not looked for in default/cnf-1') },
   ]);
 });
 
-it('a Mwan3Rule behind one for all packets is named', () => {
+it('names a Mwan3Rule behind one for all packets', () => {
   const later = { labels, creationTimestamp: '2027-01-01T00:00:00Z' };
   const policy = ruleOf(
     'Mwan3Policy',

@@ -125,7 +125,7 @@ describe('an item', () => {
   });
 });
 
-it('one bad item is worse than one that cannot be told, and that is worse than good ones', () => {
+it('ranks one bad item over one that cannot be told, and that over good ones', () => {
   const item = (state: Item['state']): Item => ({ state, what: 'x' });
   expect(resultOf([item('Good'), item('Unknown'), item('Bad')])).toBe('Bad');
   expect(resultOf([item('Good'), item('Unknown')])).toBe('Unknown');

@@ -40,7 +40,7 @@ it.each<[string, RuleObject, RuleObject]>([
   ['that asks for nothing', service('shop', undefined), pod()],
   ["of the CNF's namespace", service('edge', 'cnf-1'), pod()],
   ['that the CNF accepts', service('shop', 'edge/cnf-1'), pod(ACCEPTS)],
-])('a Service %s is not named', (_, one, cnf) => {
+])('does not name a Service %s', (_, one, cnf) => {
   expect(refusedServices([one], [cnf], ['22/tcp'])).toEqual([]);
 });
 
@@ -48,7 +48,7 @@ it.each<[string, RuleObject, RuleObject, string]>([
   ['that the CNF does not accept', service('shop', 'edge/cnf-1'), pod(), 'does not accept'],
   ['of a reserved port', service('edge', 'cnf-1', 22), pod(), 'is reserved on CNFs'],
   ['of a CNF that is not there', service('shop', 'edge/cnf-2'), pod(), 'no pod of CNF edge/cnf-2'],
-])('a Service %s is named, with the reason', (_, one, cnf, words) => {
+])('names a Service %s, with the reason', (_, one, cnf, words) => {
   const { namespace, name } = one.metadata;
   expect(refusedServices([one], [cnf], ['22/tcp'])).toEqual([
     { service: `${namespace}/${name}`, reasons: [expect.stringContaining(words)] },

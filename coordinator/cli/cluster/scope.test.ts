@@ -25,7 +25,7 @@ describe('the CNF that is meant', () => {
     expect(ask).toThrow('there is: edge/hub, edge/cnf-1, lab/cnf-1');
   });
 
-  it('in a namespace without any is looked for elsewhere by the user', () => {
+  it('is left to the user when its namespace has none', () => {
     expect(() => cnfNamed(factsOf({ cnfs: [] }), 'x', 'default')).toThrow('--all-namespaces');
   });
 });

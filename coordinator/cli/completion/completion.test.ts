@@ -55,7 +55,7 @@ describe('what can stand next', () => {
     [['nothing', ''], [':4']],
     [['status', 'one', ''], [':4']],
     [['--v'], ['--version', ':4']],
-  ])('after %j', async (words, expected) => {
+  ])('includes, after %j, what the table says', async (words, expected) => {
     expect(await complete(...words)).toEqual(expected);
   });
 

@@ -51,6 +51,6 @@ it.each([
   ['linux', { DISPLAY: ':0' }, 'xdg-open'],
   ['linux', { WAYLAND_DISPLAY: 'wayland-0' }, 'xdg-open'],
   ['linux', {}, undefined],
-] as const)('on %s with %j the browser is opened by %s', (platform, env, program) => {
+] as const)('opens on %s with %j the browser by %s', (platform, env, program) => {
   expect(openerOf(platform, env)?.[0]).toBe(program);
 });

@@ -40,7 +40,7 @@ const firewall = (held: Package['held'], wanted: Package['wanted']): Package => 
   wanted,
 });
 
-it('nothing differs where OpenWRT has what it should, whatever the order of options', () => {
+it('finds no difference where OpenWRT has what it should, whatever the order of options', () => {
   const turned = section('sdewan_rule_web', { target: 'ACCEPT', name: 'web' });
   const pod = askedPod(POD, inspection([firewall([theirs, turned], [theirs, web])]));
   expect(pod).toMatchObject({ state: 'Equal', changes: [], notes: [] });
@@ -114,7 +114,7 @@ const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 
 });
 const packageOf = (given: readonly string[]): UciSection[] => given.map((name) => section(name));
 
-it('what is told to change makes the one package of the other, and as few sections move as can', () => {
+it('makes the one package of the other by what it says, and moves as few sections as can be', () => {
   fc.assert(
     fc.property(names, names, (before, after) => {
       const changes = sectionChanges(packageOf(before), packageOf(after));

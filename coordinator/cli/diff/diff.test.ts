@@ -11,14 +11,14 @@ const rule = (port: string, src = 'lan') =>
 const diff = (held: ReturnType<typeof rule>[], files: ReturnType<typeof rule>[]) =>
   diffViewOf(factsOf({ rules: held }), files);
 
-it('a rule that is as the cluster has it is no difference', () => {
+it('finds no difference in a rule that is as the cluster has it', () => {
   expect(diff([zone(), rule('80')], [rule('80')])).toMatchObject({
     different: false,
     changes: [],
   });
 });
 
-it('a changed rule is shown as its UCI, and nothing else is', () => {
+it('shows a changed rule as its UCI, and nothing else', () => {
   const view = diff([zone(), rule('80')], [rule('443')]);
   expect(view.changes.map(({ name, change }) => [name, change])).toEqual([['web', 'Changed']]);
   expect(diffText(view).split('\n')).toEqual([
@@ -35,7 +35,7 @@ it('a changed rule is shown as its UCI, and nothing else is', () => {
   ]);
 });
 
-it('a new rule is new, and a rule that waited for it changes with it', () => {
+it('shows a new rule as new, and with it a change of a rule that waited for it', () => {
   const view = diff([rule('80')], [zone()]);
   expect(view.changes.map(({ name, change }) => [name, change])).toEqual([
     ['web', 'Changed'],
@@ -44,7 +44,7 @@ it('a new rule is new, and a rule that waited for it changes with it', () => {
   expect(diffText(view)).toMatch(/^- # not in force: spec\.src: waits for FirewallZone lan/m);
 });
 
-it('a rule that gets another label is gone from the one CNF and new on the other', () => {
+it('shows a rule with another label as gone from the one CNF and new on the other', () => {
   const moved = ruleOf(
     'FirewallZone',
     'lan',

@@ -18,7 +18,7 @@ it('lists the topics', async () => {
   expect(out.trimEnd().split('\n')).toEqual(TOPICS);
 });
 
-it('an unknown topic gets the nearest ones', async () => {
+it('names the nearest topics for an unknown one', async () => {
   const { code, said } = await runCli(['docs', 'securty#rights']);
   expect(code).toBe(EXIT.usage);
   expect(said.join()).toContain(
@@ -26,7 +26,7 @@ it('an unknown topic gets the nearest ones', async () => {
   );
 });
 
-it('a link is a topic, or an error', () => {
+it('takes a link for a topic, or fails', () => {
   expect(topicOf('#an-agent-does-not-report')).toBe('status#an-agent-does-not-report');
   expect(topicOf('security.md#rights')).toBe('security#rights');
   expect(() => topicOf('kinds.md')).toThrow('kinds is no topic');

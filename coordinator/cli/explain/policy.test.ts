@@ -89,7 +89,7 @@ const facts = (some: Partial<ExplainedPolicy> = {}): ExplainedPolicy => ({
 });
 
 describe('what is known of a policy', () => {
-  it('is what it lets pass, where it is enforced, for whom not and why, and who is in its groups', () => {
+  it('includes what it lets pass, where it is enforced, for which pods not and why, and its groups', () => {
     const view = policyExplanationOf(facts());
     expect(policyExplanationSchema.parse(JSON.parse(JSON.stringify(view)))).toEqual(view);
     expect(policyExplanationText(view, NOW)).toBe(`NetworkPolicy/db:

@@ -48,7 +48,7 @@ describe('what is installed', () => {
     expect(withImages(once, { agentImage: 'a' })).toEqual(once);
   });
 
-  it('is no kind that nobody has put into the order', () => {
+  it('has no kind without a place in the order', () => {
     const object = { apiVersion: 'v1', kind: 'Unheard', metadata: { name: 'a' } };
     expect(() => inOrderOfInstallation([object])).toThrow('Unheard');
   });

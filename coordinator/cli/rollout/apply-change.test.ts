@@ -39,7 +39,7 @@ const run = () => {
   );
 };
 
-it.each([409, 422])('looks again where somebody has written meanwhile: %i', async (status) => {
+it.each([409, 422])('looks again when others have written meanwhile: %i', async (status) => {
   answers = [status, status];
   expect(await run()).toBe(EXIT.done);
   expect(patched).toEqual([1, 2, 3].map((looks) => ({ type: 'merge', body: { looks } })));

@@ -139,7 +139,7 @@ it.each<[string, CnfDeploymentStatus, boolean, boolean]>([
   ['a set is staged', STAGED, false, false],
   ['the template has failed', FAILED, false, true],
   ['another has failed before', { ...FAILED, observedGeneration: 2 }, false, false],
-])('whether it has ended: %s', (_, status, ended, failed) => {
+])('tells whether it has ended: %s', (_, status, ended, failed) => {
   expect([isAtRest(cnf(status)), isGivenUp(cnf(status))]).toEqual([ended, failed]);
 });
 

@@ -87,7 +87,7 @@ const shown = () => {
   ].join('\n');
 };
 
-it('nothing of what was planted is left', () => {
+it('keeps nothing of what was planted', () => {
   const text = shown();
   for (let number = 1; number <= 19; number += 1) expect(text).not.toMatch(`${planted(number)}"`);
   expect(text).not.toContain('planted-value');
@@ -95,7 +95,7 @@ it('nothing of what was planted is left', () => {
     expect(text).not.toContain(value);
 });
 
-it('what helps is kept', () => {
+it('keeps what helps', () => {
   const text = shown();
   for (const kept of ['a.example', 'node-1', 'openwrt:1', 'SDEWAN_PURPOSE', '"cnf-1"', 'HARMLESS'])
     expect(text).toContain(kept);

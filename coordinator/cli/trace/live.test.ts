@@ -176,7 +176,7 @@ describe('a packet through a pod', () => {
     expect(shown(odd)).toContain('rule 1 of chain forward_lan decides, which is not understood');
   });
 
-  it('names a rule that no section explains, and chains that nobody reads', () => {
+  it('names a rule that no section explains, and chains that are not read', () => {
     const foreign = traced(
       '80',
       listingWith('\t\ttcp dport 25', '\t\tip daddr 192.0.2.0/24 drop\n\t\ttcp dport 25'),
@@ -190,7 +190,7 @@ describe('a packet through a pod', () => {
     expect(more.notKnown).toEqual([expect.stringContaining('what chain mine does')]);
   });
 
-  it('is told by the configuration alone where nobody reads the kernel', () => {
+  it('is told by the configuration alone where the kernel is not read', () => {
     const { agree, notKnown, configuration } = traced('25', { kernel: { unread: 'no right' } });
     expect([agree, notKnown]).toEqual([undefined, ['the rules of the kernel: no right']]);
     expect(configuration).toBeDefined();

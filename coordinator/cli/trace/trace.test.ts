@@ -213,7 +213,7 @@ describe('sdewan trace of a CNF', () => {
     expect(traceViewSchema.parse(JSON.parse(JSON.stringify(view)))).toEqual(view);
   });
 
-  it('says what nobody has reported', () => {
+  it('says what was not reported', () => {
     const silent = cnf('cnf-1', 'default', { information: [] });
     const view = tracedView(inCluster(facts, silent, { changes: [], networks }), asked);
     expect(view.notKnown[0]).toContain('no pod has reported them');

@@ -57,7 +57,7 @@ const setUp = (names: string[], onDelete: (name: string) => KubeObject[] = () =>
 };
 
 describe('clear', () => {
-  it('deletes until nothing is left, even if somebody creates new ones', async () => {
+  it('deletes until nothing is left, even if new ones are created', async () => {
     const { run, said, deleted } = setUp(['a', 'b'], (name) => (name === 'a' ? [thing('c')] : []));
     expect(await run()).toEqual([]);
     expect(deleted.sort()).toEqual(['a', 'b', 'c']);

@@ -17,7 +17,7 @@ describe('versions', () => {
     ['another major', 'c:2.4.2', 'No', 1],
     ['no version', 'sdewan-coordinator:dev', 'Unknown', 1],
     ['a port and no tag', 'r.example:5000/coordinator', 'Unknown', 1],
-  ])('that are %s', (_, image, fit, remarks) => {
+  ])('have %s', (_, image, fit, remarks) => {
     const view = sides(image);
     expect([view.fit, view.remarks.length]).toEqual([fit, remarks]);
     expect(versionViewSchema.parse(JSON.parse(JSON.stringify(view)))).toEqual(view);
@@ -45,12 +45,12 @@ describe('versions', () => {
 });
 
 describe('sdewan version', () => {
-  it('of this program needs no cluster', async () => {
+  it('needs no cluster for this program', async () => {
     const { code, out } = await runCli(['version', '--client', '-o', 'json']);
     expect([code, JSON.parse(out)]).toEqual([EXIT.done, expect.objectContaining({ cli: VERSION })]);
   });
 
-  it('without a cluster says what it knows, and cannot tell', async () => {
+  it('says what it knows without a cluster, and cannot tell', async () => {
     const { code, out, said } = await runCli(['version', '--kubeconfig', '/nonexistent']);
     expect(code).toBe(EXIT.unknown);
     expect(out).toContain(VERSION);

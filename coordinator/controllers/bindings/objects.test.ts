@@ -4,7 +4,7 @@ import { desiredBindings } from './objects.ts';
 const accountsOf = (accounts: string[], defaultReadsKeys: boolean) =>
   desiredBindings(accounts, defaultReadsKeys).map(([, of]) => of);
 
-it('every service account of a CNF reads rules, once and in order', () => {
+it('let every service account of a CNF read rules, once and in order', () => {
   expect(accountsOf(['b', 'a', 'b'], false)).toEqual([
     ['a', 'b'],
     ['a', 'b'],
@@ -16,6 +16,6 @@ it('service account default reads keys only if the namespace allows it', () => {
   expect(accountsOf(['default'], true)).toEqual([['default'], ['default']]);
 });
 
-it('without a CNF there are no bindings', () => {
+it('include no bindings without a CNF', () => {
   expect(accountsOf([], true)).toEqual([[], []]);
 });

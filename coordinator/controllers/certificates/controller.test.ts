@@ -146,7 +146,7 @@ describe('the paths of the webhooks', () => {
     expect(replica.isGoodToken(tokens.at(-1) ?? '')).toBe(true);
   });
 
-  it('end in a token derived from the key where the Secret is somebody else’s, so that it is the same for all replicas', async () => {
+  it('end in a token derived from the key where the Secret is another’s, so that it is the same for all replicas', async () => {
     const { state, store } = newSecret();
     const time = { now: Date.UTC(2026, 0, 1) };
     await newReplica(store, time).replica.prepare(signal);
@@ -235,7 +235,7 @@ describe('the certificate loop', () => {
     expect(waits.at(-1)).toBe(10_000);
   });
 
-  it('never writes a Secret that somebody else provides, and publishes its CA', async () => {
+  it('never writes a Secret that others provide, and publishes its CA', async () => {
     const { state, store } = newSecret();
     const time = { now: Date.UTC(2026, 0, 1) };
     await newReplica(store, time).replica.prepare(signal);

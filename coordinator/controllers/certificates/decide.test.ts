@@ -113,7 +113,7 @@ describe('the certificate Secret', () => {
     }
   });
 
-  it('that somebody else made has no CA key, and serves', async () => {
+  it('serves without a CA key when others made it', async () => {
     const [first] = await liveFor(0);
     if (!first) throw new Error('no first step');
     const { signing: _, ...rest } = first.material;

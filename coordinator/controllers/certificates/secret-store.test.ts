@@ -94,7 +94,7 @@ describe('what a Secret holds', () => {
     expect(readMaterial({ ...dataOf({}), 'tls.crt': 'garbage' })).toBeUndefined();
   });
 
-  it('is somebody else’s when there is no CA to sign with', () => {
+  it('belongs to others when there is no CA to sign with', () => {
     expect(isProvided(dataOf({ signing: undefined }))).toBe(true);
     expect(isProvided(dataOf({}))).toBe(false);
     expect(isProvided(undefined)).toBe(false);

@@ -35,7 +35,7 @@ const handshake = async (serving: Pair, ca: string, servername: string) => {
 };
 
 describe('certificates', () => {
-  it('of a CA sign no other CA', async () => {
+  it('name no CA in what a CA signs', async () => {
     const { BasicConstraintsExtension, X509Certificate: Parsed } = await import('@peculiar/x509');
     const constraints = new Parsed((await newCa()).cert).getExtension(BasicConstraintsExtension);
     expect(constraints).toMatchObject({ ca: true, pathLength: 0 });

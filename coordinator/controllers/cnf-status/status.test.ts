@@ -114,7 +114,7 @@ describe('the status of a CNF', () => {
 it.each([
   ['cnf-1', 'cnf-1'],
   ['CNF_1', 'cnf-1-e45b19f6'],
-])('the object of purpose %s can be named %s', (purpose, name) => {
+])('names the object of purpose %s: %s', (purpose, name) => {
   expect(objectNameOf(purpose)).toMatch(new RegExp(`^${name.slice(0, 5)}`));
   expect(objectNameOf(purpose)).toMatch(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 });

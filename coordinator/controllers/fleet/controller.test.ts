@@ -251,7 +251,7 @@ const imageOf = (): unknown => {
   return spec.template.spec.containers[0].image;
 };
 
-it('a newer template waits until the set that bakes has given the traffic back', async () => {
+it('lets a newer template wait until the set that bakes has given the traffic back', async () => {
   await bakes();
   const before = api.writes.length;
   cnf('cnf-1', 'openwrt:3');
@@ -262,7 +262,7 @@ it('a newer template waits until the set that bakes has given the traffic back',
   expect(imageOf()).toBe('openwrt:3');
 });
 
-it('a newer template waits until Kubernetes has seen that, since it would take the proven pods instead', async () => {
+it('lets a newer template wait until Kubernetes has seen that, since it would take the proven pods instead', async () => {
   await bakes();
   const count = (availableReplicas: number): void => {
     const deployment = api.get('deployments', 'cnf-1');
@@ -321,7 +321,7 @@ const activeOf = (): string[] =>
       'true',
   );
 
-it('a standby gets the label when the active pod is gone, after the status says so', async () => {
+it('gives a standby the label when the active pod is gone, after the status says so', async () => {
   await serve();
   standby();
   await look();
@@ -345,7 +345,7 @@ it('a standby gets the label when the active pod is gone, after the status says 
   expect(activeOf()).toEqual(['b']);
 });
 
-it('a standby gets the label when the agent of the active pod is not heard, and keeps it when that is heard again', async () => {
+it('gives a standby the label when the agent of the active pod is not heard, and leaves it there when that is heard again', async () => {
   await serve();
   standby();
   await look();
@@ -372,7 +372,7 @@ it('says on a pod that its weight is no integer, once, and takes it as 0', async
   ]);
 });
 
-it('with onFailure Pause a set that was given up stays as it is, without traffic', async () => {
+it('leaves a set that was given up as it is with onFailure Pause, without traffic', async () => {
   const spec = { progressDeadline: '10s', onFailure: 'Pause' };
   await serve(spec);
   cnf('cnf-1', 'openwrt:2', spec);
@@ -419,7 +419,7 @@ it('counts in which stage it is, and for how long no ready pod has the traffic',
   expect(Number(lost)).toBeGreaterThanOrEqual(10);
 });
 
-it('undoes what somebody has changed in the Deployment, with an Event', async () => {
+it('undoes what was changed in the Deployment, with an Event', async () => {
   await serve();
   const deployment = api.get('deployments', 'cnf-1');
   const spec = Object(deployment)['spec'];
@@ -445,7 +445,7 @@ it('tells that it was undone when no answer to that came', async () => {
   expect(toldOf('DeploymentReverted')).toBe(1);
 });
 
-it('leaves a Deployment of somebody else alone, and says so', async () => {
+it('leaves a Deployment of another owner alone, and says so', async () => {
   api.put(fleetDeployments, { metadata: { name: 'cnf-1' }, spec: { template: {} } });
   cnf('cnf-1', 'openwrt:1');
   start();
@@ -528,7 +528,7 @@ it.each([
   },
 );
 
-it('says nothing of a Deployment that was made by somebody a moment ago, and looks again', async () => {
+it('says nothing of a Deployment that another client made a moment ago, and looks again', async () => {
   api.refusals.set('create deployments/cnf-1', { status: 409, reason: 'AlreadyExists' });
   cnf('cnf-1', 'openwrt:1');
   start();
@@ -536,7 +536,7 @@ it('says nothing of a Deployment that was made by somebody a moment ago, and loo
   expect(statusOf()).toEqual({});
 });
 
-it('a report makes it look at the CNFDeployment of its own CNF only', async () => {
+it('looks at the CNFDeployment of its own CNF only for a report', async () => {
   await serve();
   cnf('cnf-2', 'openwrt:1');
   await pass(60);
@@ -573,7 +573,7 @@ it('keeps a CNFSet for each revision and a CNF for each pod, each with its statu
   });
 });
 
-it('makes a CNF anew that somebody has deleted, and its pod stays', async () => {
+it('makes a CNF anew that was deleted, and its pod stays', async () => {
   await serve();
   await pass(5);
   const before = api.get('pods', 'cnf-1-hash1-a');
@@ -662,11 +662,11 @@ describe('what a roll-out writes', () => {
       ...more,
     ].toSorted();
 
-  it.each([3, 30])('of one pod is 13 writes when it bakes for %d seconds', async (bakeSeconds) => {
+  it.each([3, 30])('is 13 writes for one pod when it bakes for %d seconds', async (bakeSeconds) => {
     expect(await rolled(bakeSeconds)).toEqual(expected(['a']));
   });
 
-  it('of three pods that come one after the other is 19', async () => {
+  it('is 19 writes for three pods that come one after the other', async () => {
     const names = ['a', 'b', 'c'];
     expect(await rolled(30, names)).toEqual(expected(names));
   });
@@ -849,7 +849,7 @@ describe('a pod whose agent is silent for longer than spec.healthTimeout', () =>
   });
 });
 
-it('a pod that does not run within spec.createTimeout is replaced exactly then, without anything happening', async () => {
+it('replaces a pod that does not run within spec.createTimeout exactly then, without anything happening', async () => {
   await serve({ replicas: 2, createTimeout: '60s', healthTimeout: '1s' });
   standing = (pod) => (pod.endsWith('-b') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
   standby();
@@ -865,7 +865,7 @@ it('a pod that does not run within spec.createTimeout is replaced exactly then, 
   expect(toldOf('PodReplaced')).toBe(1);
 });
 
-it('a scale-down by three pods is one write, and each pod says how late it is to be taken', async () => {
+it('scales down by three pods with one write, and each pod says how late it is to be taken', async () => {
   const names = ['a', 'b', 'c', 'd'];
   cnf('cnf-1', 'openwrt:1', { replicas: names.length });
   start();
@@ -889,7 +889,7 @@ it('a scale-down by three pods is one write, and each pod says how late it is to
   expect(writes.filter((write) => write.startsWith('delete pods'))).toEqual([]);
 });
 
-it('a pod that has taken the name of another gets nothing that was meant for that one', async () => {
+it('gives a pod that has taken the name of another nothing that was meant for that one', async () => {
   await serve();
   cnf('cnf-1', 'openwrt:2');
   await look();
@@ -924,7 +924,7 @@ const cordon = (name: string): void => {
   );
 };
 
-describe('the node of the only pod is cordoned', () => {
+describe('a cordon of the only pod’s node', () => {
   const onNode = async (changes: object = {}): Promise<void> => {
     await serve(changes);
     place();
@@ -937,7 +937,7 @@ describe('the node of the only pod is cordoned', () => {
     api.put(fleetPods, { ...pod, metadata: { ...metadata, name: 'cnf-1-hash1-a' }, spec });
   };
 
-  it('a new set is made, once', async () => {
+  it('leads to a new set, once', async () => {
     await onNode();
     expect(statusOf().renewal).toEqual({
       pod: 'uid-pods-cnf-1-hash1-a',
@@ -951,7 +951,7 @@ describe('the node of the only pod is cordoned', () => {
     expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(1);
   });
 
-  it('a new set is made, once, when no answer to the status came', async () => {
+  it('leads to a new set, once, when no answer to the status came', async () => {
     await serve();
     place();
     losesAnswer('status cnfdeployments/cnf-1');
@@ -962,7 +962,7 @@ describe('the node of the only pod is cordoned', () => {
     expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(1);
   });
 
-  it('a new set that fails is not tried again, and forgotten when the node takes pods again', async () => {
+  it('leads to no other set after one that fails, which is forgotten when the node takes pods again', async () => {
     await onNode({ progressDeadline: '10s' });
     kubernetesMakes(2, { gate: 'False' });
     standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);

@@ -153,7 +153,7 @@ describe('a set that is staged', () => {
     expect(look([old, unheard], STAGED, { now: 1e9 }).memory.failed).toBeUndefined();
   });
 
-  it('has the traffic pod by pod when nobody else has it', () => {
+  it('has the traffic pod by pod when no other set has it', () => {
     const down = fleetPod('old-1', { ready: false, containersReady: false });
     const unfit = fleetPod('new-2', { missing: missing('FirewallRule a') });
     const { actions } = look([down, next, unfit], STAGED, { replicas: 2 });
@@ -460,7 +460,7 @@ describe('a set without gates', () => {
   });
 });
 
-it('no pods at all are a roll-out that is at its end', () => {
+it('takes a roll-out without any pods for one at its end', () => {
   expect(look([], STAGED, { replicas: 0 }).memory).toEqual({ current: 'new' });
 });
 
@@ -504,7 +504,7 @@ describe('a set that people promote', () => {
     expect(stage).toBe('Failed');
   });
 
-  it('that has failed is not tried again', () => {
+  it('is not tried again after it has failed', () => {
     const failed: Memory = { ...STAGED, failed: { set: 'new', why: 'x' } };
     expect(look([old, without], failed, promoted).stage).toBe('Failed');
   });
@@ -515,7 +515,7 @@ describe('pod by pod', () => {
   const two = [old, fleetPod('old-2', { active: false })];
   const joined = fleetPod('new-1', { ready: true, gate: 'open' });
 
-  it('a new pod serves beside the old ones as soon as it has every rule, and the label stays with them', () => {
+  it('lets a new pod serve beside the old ones as soon as it has every rule, and leaves the label with them', () => {
     const three = [...two, fleetPod('old-3', { active: false })];
     const { actions, memory, stage, distances } = look([...three, next], STAGED, byOne);
     expect([stage, words(actions)]).toEqual(['HandedOver', ['open new-1']]);
@@ -527,12 +527,12 @@ describe('pod by pod', () => {
     ['lacks a rule', { missing: missing('FirewallRule a') }, {}],
     ['has not confirmed its distance', { actual: undefined }, {}],
     ['is of a paused roll-out', {}, { paused: true }],
-  ])('one that %s waits', (_, changes, more) => {
+  ])('lets one wait that %s', (_, changes, more) => {
     const pods = [...two, joined, fleetPod('new-2', changes)];
     expect(words(look(pods, STAGED, { ...byOne, ...more }).actions)).toEqual([]);
   });
 
-  it('the label moves when the last new pod is there', () => {
+  it('moves the label when the last new pod is there', () => {
     const pods = [old, joined, fleetPod('new-2', { ready: true, gate: 'open' }), fleetPod('new-3')];
     const { actions, memory } = look(pods, STAGED, byOne);
     expect(words(actions)).toEqual(['activate new-1', 'open new-3', 'rate new-2', 'rate new-3']);

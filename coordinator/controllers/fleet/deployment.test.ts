@@ -100,7 +100,7 @@ describe('the template of a CNFDeployment', () => {
     expect(hashOf(7)).toBe(hashOf(7));
   });
 
-  it('of a set that was made before has not its hash', () => {
+  it('has not the hash of a set that was made before', () => {
     expect(templateOfSet(replicaSet('a', '1'))).toEqual(spec.template);
   });
 });
@@ -128,7 +128,7 @@ describe('the Deployment', () => {
     [0, 3],
     [2, 3],
     [4, 4],
-  ])('with bakeSeconds %d has both sets for %d s', (bakeSeconds, seconds) => {
+  ])('has both sets with bakeSeconds %d for %d s', (bakeSeconds, seconds) => {
     expect(wantedSpec(cnf({ bakeSeconds, progressDeadline: '1m' }), {})).toMatchObject({
       minReadySeconds: seconds,
       progressDeadlineSeconds: 60 + seconds + 600,

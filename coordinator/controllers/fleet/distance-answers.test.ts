@@ -68,7 +68,7 @@ it('agents that ran before this coordinator led and do not report to it count: i
   expect(world(ages, NOW - 1).unheard('a')).toBe(false);
 });
 
-it('a coordinator that has not run for a while gives agents their time again', () => {
+it('gives agents their time again when the coordinator has not run for a while', () => {
   const { orders, unheard } = world({ a: 6_001, b: 100, c: 100 });
   expect(orders.newlyLate(UPTIME + 10 * SECOND)).toEqual([]);
   expect(unheard('a')).toBe(false);

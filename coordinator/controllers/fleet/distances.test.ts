@@ -62,12 +62,12 @@ describe('the distances of pods', () => {
     ['its weight, before its place', {}, { weight: 1 }, { 'old-1': 0, 'old-2': 1 }],
     ['its readiness, before all else', { ready: false, weight: 9 }, {}, { 'old-1': 0 }],
     ['its voice, before all else', { unheard: true, weight: 9 }, {}, { 'old-1': 0 }],
-  ])('a pod comes first by %s', (_, one, other, before) => {
+  ])('put a pod first by %s', (_, one, other, before) => {
     const pods = [fleetPod('old-1', one), fleetPod('old-2', other)];
     expect(of(pods, 'old', at(before))).toEqual({ 'old-2': 0, 'old-1': 1 });
   });
 
-  it('an active pod that comes back takes nothing back', () => {
+  it('give nothing back to an active pod that comes back', () => {
     const pods = [fleetPod('old-1', { unheard: true }), fleetPod('old-2')];
     const moved = distancesOf(pods, 'old', { before: at({ 'old-1': 0, 'old-2': 1 }), now: 7 });
     expect(moved.get('old-2')).toEqual({ distance: 0, since: 7 });
@@ -75,7 +75,7 @@ describe('the distances of pods', () => {
     expect(distancesOf(back, 'old', { before: moved, now: 9 })).toEqual(moved);
   });
 
-  it('a staged set takes them over while no pod of the other can have the traffic', () => {
+  it('go to a staged set while no pod of the other can have the traffic', () => {
     const lost = fleetPod('old-1', { ready: false, containersReady: false });
     expect(of([lost, fleetPod('new-1')])).toEqual({ 'old-1': 0, 'new-1': 3 });
     expect(of([lost, fleetPod('new-1', { gate: 'open', ready: true })])).toEqual({
@@ -85,14 +85,14 @@ describe('the distances of pods', () => {
     expect(of([fleetPod('new-1')])).toEqual({ 'new-1': 0 });
   });
 
-  it('on a cordoned node are the last that are well, whatever their weight', () => {
+  it('put pods on a cordoned node last of those that are well, whatever their weight', () => {
     const leaving = fleetPod('old-1', { leaving: true, weight: 9 });
     expect(of([leaving, fleetPod('old-2')])).toEqual({ 'old-2': 0, 'old-1': 1 });
     const lost = fleetPod('old-2', { ready: false, containersReady: false });
     expect(of([leaving, lost])).toEqual({ 'old-1': 0, 'old-2': 1 });
   });
 
-  it('of a staged set do not change while its pods start', () => {
+  it('stay as they are for a staged set while its pods start', () => {
     const starts = { gate: 'closed', ready: false, containersReady: false } as const;
     const before = at({ 'old-1': 0, 'new-1': 3, 'new-2': 4 });
     const pods = [fleetPod('old-1'), fleetPod('new-1', starts), fleetPod('new-2')];
@@ -100,7 +100,7 @@ describe('the distances of pods', () => {
     expect(of(pods, 'new', before)).toEqual({ 'old-1': 3, 'new-1': 1, 'new-2': 0 });
   });
 
-  it('one has 0, whatever pods there are, and it can have the traffic where one of them can', () => {
+  it('have one 0, whatever pods there are, and that pod can have the traffic where one of them can', () => {
     const pod = fc.record({
       set: fc.constantFrom('old', 'new', 'older'),
       ready: fc.boolean(),
@@ -133,7 +133,7 @@ describe('the distances of pods', () => {
   });
 });
 
-it('a pod confirms its distance by what its agent has in force, and an agent that knows of none is not asked', () => {
+it('are confirmed by what the agent has in force, and an agent that knows of none is not asked', () => {
   const distances = at({ 'old-1': 0 });
   const confirmed = (changes: Partial<FleetPod>): boolean =>
     isConfirmed(fleetPod('old-1', { actual: undefined, ...changes }), distances);
@@ -142,12 +142,12 @@ it('a pod confirms its distance by what its agent has in force, and an agent tha
   expect(confirmed({ actual: undefined })).toBe(false);
 });
 
-it('a pod that was told none confirms the one that agents begin with', () => {
+it('count as confirmed on a pod without one when it has the one that agents begin with', () => {
   const confirmed = (actual: number): boolean => isConfirmed(fleetPod('new-1', { actual }), NONE);
   expect([confirmed(3), confirmed(4)]).toEqual([true, false]);
 });
 
-it('places are the same while the near pods are, whoever else comes and goes', () => {
+it('keep the places while the near pods are the same, whatever others come and go', () => {
   const places = at({ 'old-1': 0, 'old-2': 1 });
   expect(samePlaces(places, at({ 'old-1': 0, 'old-2': 1, 'new-1': 3 }))).toBe(true);
   expect(samePlaces(at({ 'old-1': 0, 'old-2': 1, 'new-1': 4 }), places)).toBe(true);
@@ -156,14 +156,14 @@ it('places are the same while the near pods are, whoever else comes and goes', (
   expect(samePlaces(places, at({ 'old-1': 3, 'old-2': 4, 'new-1': 0 }))).toBe(false);
 });
 
-it('a scale-down takes the lightest first, and among equals the farthest', () => {
+it('take the lightest pod first in a scale-down, and among equals the farthest', () => {
   const distances = at({ 'old-1': 0, 'old-2': 2 });
   expect(deletionCostOf(fleetPod('old-1'), distances)).toBe(0);
   expect(deletionCostOf(fleetPod('old-2'), distances)).toBe(-2);
   expect(deletionCostOf(fleetPod('old-2', { weight: 3 }), distances)).toBe(28);
 });
 
-it('an order names the distance, and the addresses of all other pods on devices that the pod has', () => {
+it('come in an order with the addresses of all other pods on devices that the pod has', () => {
   const addresses = new Map([
     ['old-1', new Map([['net1', ['10.0.0.1']]])],
     ['old-2', new Map([['net1', ['10.0.0.2', 'fd00::2']]])],
@@ -263,7 +263,7 @@ it.each<[string, object]>([
     'addresses of its own',
     { own: Array.from({ length: 65 }, () => ({ device: 'net1', addresses: [] })) },
   ],
-])('an answer with too many %s is used without them', (_, part) => {
+])('are given without too many %s', (_, part) => {
   const fleet = { distance: 1, nextReportMs: 2_000, ...part };
   const answer = { epoch: 'e', version: REPORT_VERSION };
   expect(reportAnswerSchema.parse({ ...answer, fleet })).toMatchObject({

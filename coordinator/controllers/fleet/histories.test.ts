@@ -41,7 +41,7 @@ const wildSteps: fc.Arbitrary<Step> = fc.oneof(
 const BAKES = [0, 1, 5, 30];
 
 it.each(BAKES.flatMap((bakeSeconds) => [1, 2, 3].map((replicas) => ({ replicas, bakeSeconds }))))(
-  'a newer template at any second of a roll-out of $replicas pods that bake for $bakeSeconds s takes no traffic away',
+  'takes no traffic away by a newer template at any second of a roll-out of $replicas pods that bake for $bakeSeconds s',
   (kind) => {
     for (let seconds = 0; seconds < 60; seconds += 1) {
       const model = new RollOutModel({ ...kind, podByPod: false });
@@ -69,7 +69,7 @@ it.each([
   ['rules, templates and agents change', calmSteps, true],
   ['pods and coordinators end as well', wildSteps, false],
 ])(
-  `in ${HISTORIES} histories in which %s, no step takes the last traffic away, and each ends right`,
+  `takes in no step the last traffic away, and ends right, in ${HISTORIES} histories in which %s`,
   (_, steps, isCalm) => {
     let rolled = 0;
     fc.assert(

@@ -40,6 +40,6 @@ it.each<[string, string | undefined, CnfDeploymentStatus, boolean]>([
   ],
   ['nothing is staged', promotionOf(STAGED), { currentRevision: 'b' }, false],
   ['an empty annotation, and nothing is staged', '', {}, false],
-])('whether a set is promoted: %s', (_, promote, status, is) => {
+])('tells whether a set is promoted: %s', (_, promote, status, is) => {
   expect(isIt(promote, status)).toBe(is);
 });

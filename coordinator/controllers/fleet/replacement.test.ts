@@ -117,7 +117,7 @@ describe('a replacement', () => {
     [1, 3, true],
     [2, 4, false],
     [0, 0, false],
-  ])('with agents of %i of %i namespaces heard is held back: %s', (heard, known, isHeld) => {
+  ])('waits with agents of %i of %i namespaces heard: %s', (heard, known, isHeld) => {
     const step = stepOf([cnfFacts('old-1'), silent('old-2', 9 * MINUTE)], {
       agents: { heard, known },
     });
@@ -166,6 +166,6 @@ it.each<[string, Partial<CnfFacts>, boolean]>([
   expect(canStay('uid-old-1', pods)).toBe(expected);
 });
 
-it('a pod that is gone can stay away', () => {
+it('leaves a pod away that is gone', () => {
   expect(canStay('uid-old-1', [])).toBe(true);
 });

@@ -31,15 +31,15 @@ it.each<[string, PodReport, ReturnType<typeof of>['missing']]>([
     missed('Applying', false),
   ],
   ['has said nothing of it', report([]), missed('Applying', false)],
-])('a pod behind its gate that %s', (_, said, missing) => {
+])('knows a pod behind its gate that %s', (_, said, missing) => {
   expect(of(said)).toEqual({ link: 'Connected', missing });
 });
 
-it('a rule that is being deleted is asked of nobody', () => {
+it('asks no pod for a rule that is being deleted', () => {
   expect(standingOf([rule({ deletedAt: 1 })], pod, report([]), context()).missing.size).toBe(0);
 });
 
-it('an agent that has not reported is silent, unless this coordinator waits for it', () => {
+it('takes an agent without a report for silent, unless this coordinator waits for it', () => {
   expect(of(undefined).link).toBe('Silent');
   expect(of(undefined, context({ awaited: new Set([pod.uid]) })).link).toBe('Unknown');
   const long = report([word()], {

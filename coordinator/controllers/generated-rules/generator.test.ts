@@ -144,7 +144,7 @@ describe('a generator of rules', () => {
     expect(specs).toEqual([was, { target: null }]);
   });
 
-  it('checks at growing intervals whether a name that somebody else has is free', async () => {
+  it('checks at growing intervals whether a name that others have is free', async () => {
     const { calls, told } = start({
       changes: [created('a')],
       there: [rule('a')],

@@ -158,7 +158,7 @@ const setUp = (there: Record<string, object[]>, ms: (what: string) => number) =>
   };
 };
 
-it('who is in a group does not wait for the statuses of all policies, and these come all the same', async () => {
+it('writes the members of a group without waiting for the statuses of all policies, and these all the same', async () => {
   const before = createLiveGroups();
   before.put('web', podWith('none'));
   const { change, writes } = setUp(writtenBefore(before), (what) =>
@@ -177,7 +177,7 @@ it('who is in a group does not wait for the statuses of all policies, and these 
   expect(new Set(statuses).size).toBe(POLICIES);
 });
 
-it('a policy does not wait until all of another namespace are written', async () => {
+it('writes a policy before all of another namespace are written', async () => {
   const { add, writes } = setUp({}, () => SLOW_MS);
   await vi.advanceTimersByTimeAsync(500);
   const addedAt = Date.now();
@@ -192,7 +192,7 @@ it('a policy does not wait until all of another namespace are written', async ()
   expect(new Set(enforcements.map(({ name }) => name)).size).toBe(POLICIES + 1);
 });
 
-it('the end of a policy does not wait until all of another namespace are written', async () => {
+it('removes a policy before all of another namespace are written', async () => {
   const [one] = writtenBefore(createLiveGroups()).policyenforcements;
   if (one === undefined) throw new Error('none is written');
   const policy = { ...one.spec.policy, namespace: 'other', name: 'gone', uid: 'gone' };

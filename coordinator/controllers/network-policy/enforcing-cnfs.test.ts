@@ -84,19 +84,19 @@ describe('where a policy holds', () => {
   const CLUSTER = { name: 'cluster', subnets: [] };
   const both = gatewayOf(pod('a', 'cluster,net1', ovn('10.1.0.2/24')));
 
-  it("a NetworkPolicy for pods' own addresses", () => {
+  it("includes pods' own addresses for a NetworkPolicy", () => {
     expect(scopeOf(networkPolicy, both)).toEqual({ scope: [CLUSTER] });
     expect(scopeOf(networkPolicy, gatewayOf(pod('a', 'net1')))).toBeUndefined();
   });
 
-  it('a NetworkPolicy for second networks only where the operator asks for it', () => {
+  it('includes second networks for a NetworkPolicy only where the operator asks for it', () => {
     const kinds = { 'sdewan.akraino.org/policy-kinds': 'NetworkPolicy', ...ovn('10.1.0.2/24') };
     expect(scopeOf(networkPolicy, gatewayOf(pod('a', 'cluster,net1', kinds)))).toEqual({
       scope: [CLUSTER, NET1],
     });
   });
 
-  it('a MultiNetworkPolicy for the networks that it names, by either form of their names', () => {
+  it('includes the networks that a MultiNetworkPolicy names, by either form of their names', () => {
     expect(scopeOf(multi('net1', 'other'), both)).toEqual({ scope: [NET1] });
     expect(scopeOf(multi('apps/net1'), both)).toEqual({ scope: [NET1] });
     expect(scopeOf(multi('other'), both)).toBeUndefined();

@@ -37,7 +37,7 @@ it('keeps of a policy that is too long its name and why', () => {
   expect(JSON.stringify(kept).length).toBeLessThan(1_000);
 });
 
-it('keeps of a policy that nobody can read the path of what is wrong', () => {
+it('keeps of a policy that cannot be read the path of what is wrong', () => {
   expect(read({ podSelector: {}, ingress: [{ ports: [{ port: 0 }] }] }).policy).toMatchObject({
     unread: {
       reason: 'InvalidSpec',

@@ -57,7 +57,7 @@ describe('a namespace that has taken its share', () => {
     expect(shares.hasRoom()).toBe(false);
   });
 
-  it('does not count what nobody has after all', () => {
+  it('does not count what was not kept after all', () => {
     fill();
     take('new');
     shares.keepOnly((uid) => uid !== 'old-0');

@@ -52,7 +52,7 @@ describe('addresses in second networks', () => {
   );
 });
 
-it("a CNF's subnets are those that its own addresses say", () => {
+it("takes a CNF's subnets from its own addresses", () => {
   expect(subnetsIn({ [NFN]: nfn, [OVN]: ovn })).toEqual([
     { network: 'net1', subnet: '10.1.0.0/24' },
   ]);

@@ -7,16 +7,16 @@ const many = (count: number): string[] => Array.from({ length: count }, (_, at) 
 const NONE: Slices = new Map();
 
 describe('slicesOf', () => {
-  test('a group without members has one slice', () => {
+  test('has one slice for a group without members', () => {
     expect(slicesOf([], NONE)).toStrictEqual(new Map([[0, []]]));
   });
 
-  test('one more than a slice holds is in the second one', () => {
+  test('puts one more than a slice holds into the second one', () => {
     const slices = slicesOf(many(MAX_SLICE_MEMBERS + 1), NONE);
     expect([...slices.values()].map(({ length }) => length)).toStrictEqual([MAX_SLICE_MEMBERS, 1]);
   });
 
-  test('who leaves changes one slice, and who comes takes the room', () => {
+  test('changes one slice when a member leaves, and gives its room to the next one', () => {
     const members = many(2 * MAX_SLICE_MEMBERS);
     const before = slicesOf(members, NONE);
     const gone = members[3];
@@ -26,7 +26,7 @@ describe('slicesOf', () => {
     expect(after.size).toBe(2);
   });
 
-  test('whatever is there, each member is in one slice, and none is too long', () => {
+  test('has each member in one slice, whatever is there, and none too long', () => {
     const member = fc.nat(2_000).map((number) => `10.${number}`);
     const present = fc.dictionary(fc.constantFrom('0', '1', '5'), fc.uniqueArray(member));
     fc.assert(

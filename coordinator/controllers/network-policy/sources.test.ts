@@ -10,7 +10,7 @@ import { createPolicyWorld, type PolicyReader, type PolicyWorld } from './source
 
 const nothing = { onTouched: () => {}, onPolicies: () => {} };
 
-it('leaves nothing on the signal of the program, however long nobody asks for policies', async () => {
+it('leaves nothing on the signal of the program, however long policies are not asked for', async () => {
   const client = {} as unknown as KubeClient;
   const clock = createManualClock();
   const end = new AbortController();

@@ -86,12 +86,12 @@ describe('in a second network', () => {
   const why = (pods: PolicyPod[], more: Parameters<typeof of>[1] = {}) =>
     of(pods, { scope: NET, ...more }).notEnforced?.map(({ reason }) => reason) ?? [];
 
-  it('a pod counts by its address there', () => {
+  it('counts a pod by its address there', () => {
     expect(why([pod('a', second('10.1.0.5'))])).toEqual([]);
     expect(why([pod('a')])).toEqual(['NotInNetwork']);
   });
 
-  it('an address outside the subnets of the network is said', () => {
+  it('tells of an address outside the subnets of the network', () => {
     expect(why([pod('a', second('10.2.0.5'))])).toEqual(['OutsideNetwork']);
   });
 
@@ -100,7 +100,7 @@ describe('in a second network', () => {
     expect(why([pod('a', second('10.1.0.5')), ending])).toEqual(['AddressTaken']);
   });
 
-  it('a policy between neighbours alone is not called enforced: their packets do not come here', () => {
+  it('does not call a policy between neighbours alone enforced: their packets do not come here', () => {
     expect(why([pod('a', second('10.1.0.5'))], { peers: ['10.1.0.6'] })).toEqual([
       'SameNetworkOnly',
     ]);
@@ -108,7 +108,7 @@ describe('in a second network', () => {
     expect(why([pod('a', second('10.1.0.5'))], { peers: [] })).toEqual([]);
   });
 
-  it('the sentence names the network', () => {
+  it('names the network in the sentence', () => {
     expect(of([], { scope: NET }).scope).toContain("forward from or to pods' addresses in net1:");
     expect(of([], { scope: [...CLUSTER, ...NET] }).scope).toContain(
       "the pods' own addresses or pods' addresses in net1:",

@@ -67,7 +67,7 @@ const start = (owners: readonly ReturnType<typeof owner>[] = all) => {
 
 const lacking = ['empty', 'one-of-default', 'some'];
 
-it('each owner that lacks pods is patched by its uid, with one annotation, for half a minute', async () => {
+it('patches each owner that lacks pods by its uid, with one annotation, for half a minute', async () => {
   const { patched, pass, end } = start();
   await pass(0);
   expect((await pass(1)).slice(0, 3)).toEqual(lacking);
@@ -78,7 +78,7 @@ it('each owner that lacks pods is patched by its uid, with one annotation, for h
   await end();
 });
 
-it('the patch has nothing but the annotation', async () => {
+it('patches nothing but the annotation', async () => {
   const { patched, end } = start();
   await expect.poll(() => patched.length).toBe(3);
   expect(patched[0]?.body).toEqual({
@@ -95,7 +95,7 @@ it.each([
   ['the API server refuses to change', 422],
   ['a policy refuses to change', 403],
 ])(
-  'no owner is patched before the webhooks are served, and one that %s delays no other',
+  'patches no owner before the webhooks are served, and delays none by one that %s',
   async (_, status) => {
     const { state, pass, end } = start();
     state.ready = false;

@@ -5,14 +5,14 @@ const cnf = (purpose: string): CnfLabels => ({ namespace: 'edge', purpose });
 const text = (counted: Iterable<readonly [CnfLabels, number]>): string[] =>
   [...counted].map(([{ purpose }, count]) => `${purpose}=${count}`);
 
-it('what was counted once stays, with zero', () => {
+it('keeps what was counted once, with zero', () => {
   const fill = createCnfCounts<CnfLabels>(10);
   expect(text(fill([[cnf('a'), 1]]))).toEqual(['a=1']);
   expect(text(fill([[cnf('b'), 2]]))).toEqual(['b=2', 'a=0']);
   expect(text(fill([[cnf('a'), 3]]))).toEqual(['a=3', 'b=0']);
 });
 
-it('beyond the bound they are summed, and nobody who is shown is displaced', () => {
+it('sums those beyond the bound, and displaces none that is shown', () => {
   const fill = createCnfCounts<CnfLabels>(2);
   fill([[cnf('z'), 1]]);
   const many: (readonly [CnfLabels, number])[] = ['a', 'b', 'c', 'z'].map((name) => [cnf(name), 1]);

@@ -261,7 +261,7 @@ describe('an outdated version', () => {
     expect(stored).toBe(successor);
   });
 
-  it('of a rule that is gone is ignored', async () => {
+  it('is ignored when its rule is gone', async () => {
     stored = undefined;
     watched = ruleObject(deleting);
     reconciler.markRule('rule-1');
@@ -296,14 +296,14 @@ describe('before the finalizer is removed', () => {
     expect(stored?.metadata.finalizers).toEqual(['example.com/other']);
   });
 
-  it('the pods are read from the API server, past the watch', async () => {
+  it('includes the pods of the API server, past the watch', async () => {
     await work(ruleObject(deleting));
     expect(looks).toBe(1);
     expect(writes).toEqual(['finalizers rule-1@1']);
     expect(stored?.metadata.finalizers).toEqual([]);
   });
 
-  it('a pod that only that look finds keeps it, and is named', async () => {
+  it('keeps it for a pod that only that look finds, and names the pod', async () => {
     livePods = [cnfPod('unseen')];
     [stored, watched] = [ruleObject(deleting), ruleObject(deleting)];
     reconciler.markRule('rule-1');
@@ -315,7 +315,7 @@ describe('before the finalizer is removed', () => {
     await expect.poll(() => stored?.metadata.finalizers).toEqual([]);
   });
 
-  it('no such look happens while a known pod blocks', async () => {
+  it('needs no such look while a known pod blocks', async () => {
     watchedPods = [cnfPod('a')];
     [stored, watched] = [ruleObject(deleting), ruleObject(deleting)];
     reconciler.markRule('rule-1');

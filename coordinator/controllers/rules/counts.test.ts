@@ -8,7 +8,7 @@ import { agesOf, censusOf, stalledRules } from './counts.ts';
 
 const SILENT_AFTER = 1_000;
 
-it('a pod that does not report is silent when its time is up, whether or not this leader ever received a report of it', () => {
+it('counts a pod that does not report as silent when its time is up, whether or not this leader ever received a report of it', () => {
   const reports = new Reports({ silentAfterMs: SILENT_AFTER });
   const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
   const pods = [cnfPod('a'), cnfPod('b'), cnfPod('c'), cnfPod('gone', { terminating: true })];
@@ -47,7 +47,7 @@ const statusWith = (
   })),
 });
 
-it('rules that somebody has to change something for are counted by reason', () => {
+it('counts rules that need a change by reason', () => {
   const stalled = statusWith(
     ['Ready', 'False', 'InvalidSpec', 0],
     ['Stalled', 'True', 'InvalidSpec', 0],
@@ -62,7 +62,7 @@ it('rules that somebody has to change something for are counted by reason', () =
   ]);
 });
 
-it('of each CNF the oldest rule out of sync, deletion and report is told, and nothing of what is as it should be', () => {
+it('tells the oldest rule out of sync, deletion and report of each CNF, and nothing of what is as it should be', () => {
   const reports = new Reports({ silentAfterMs: SILENT_AFTER });
   reports.accept('uid-a', sentReport(), { monotonic: 1_000, wall: NOW });
   reports.accept('uid-b', sentReport(), { monotonic: 6_000, wall: NOW });
@@ -87,7 +87,7 @@ it('of each CNF the oldest rule out of sync, deletion and report is told, and no
   ]);
 });
 
-it('a pod whose OpenWRT does not answer is counted as long as its agent says so', () => {
+it('counts a pod whose OpenWRT does not answer as long as its agent says so', () => {
   const reports = new Reports({ silentAfterMs: SILENT_AFTER });
   const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
   const context = { monotonic: 0, silentAfterMs: SILENT_AFTER, awaited };

@@ -27,7 +27,7 @@ it('announces that a generation is on all pods, once', () => {
   expect(announcements(inSync, inSync)).toEqual([]);
 });
 
-it('records an Event for what somebody must fix, and again when the message changes', () => {
+it('records an Event for what an operator must fix, and again when the message changes', () => {
   expect(announcements(inSync, failed)).toEqual([
     { type: 'Warning', reason: 'NameTaken', message: 'taken (not in force on 1 of 1 pods: a)' },
   ]);

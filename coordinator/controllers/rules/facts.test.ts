@@ -54,13 +54,13 @@ it('pods of another purpose do not count for a rule', () => {
   expect(namesFor({ purpose: undefined })).toEqual([]);
 });
 
-it('a pod of another purpose that still reports a rule being deleted may have it', async () => {
+it('takes a pod of another purpose that still reports a rule being deleted for one that has it', async () => {
   says('Applied');
   expect(namesFor({ deletedAt: 1 })).toEqual(['own', 'foreign']);
   expect(await facts.lookForPods(rule({ deletedAt: 1, purpose: undefined }))).toEqual([foreign]);
 });
 
-it('unless it reports the rule as removed, or not at all', () => {
+it('does not take it for one if it reports the rule as removed, or not at all', () => {
   expect(namesFor({ deletedAt: 1 })).toEqual(['own']);
   says('Removed');
   expect(namesFor({ deletedAt: 1 })).toEqual(['own']);

@@ -79,11 +79,11 @@ const writesBefore = async (one: RuleObject): Promise<number> => {
   return written.indexOf(one.metadata.uid);
 };
 
-it('the status of a rule waits for a few writes of another namespace, however many are queued there', async () => {
+it('writes the status of a rule after a few writes of another namespace, however many are queued there', async () => {
   expect(await writesBefore(ruleObject({ namespace: 'one', uid: 'one' }))).toBeLessThan(A_FEW);
 });
 
-it('the finalizer of a rule waits for a few statuses of its own namespace', async () => {
+it('writes the finalizer of a rule after a few statuses of its own namespace', async () => {
   const created = ruleObject({ namespace: 'many', uid: 'one', finalizers: [] });
   expect(await writesBefore(created)).toBeLessThan(A_FEW);
 });

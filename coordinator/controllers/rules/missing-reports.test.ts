@@ -8,7 +8,7 @@ const SILENT_AFTER = 20_000;
 const STEP_MS = 100;
 const RENEWED_WITHIN = 2_200;
 
-describe('of one that leads', () => {
+describe('a replica that leads', () => {
   let awaited: Awaited;
 
   beforeEach(() => {
@@ -16,13 +16,13 @@ describe('of one that leads', () => {
     awaited.begin([cnfPod('a'), cnfPod('b'), cnfPod('bare', { agent: { state: 'missing' } })]);
   });
 
-  it('the pods that can report are awaited, until they have', () => {
+  it('awaits the pods that can report, until they have', () => {
     expect([...awaited.uids]).toEqual(['uid-a', 'uid-b']);
     awaited.settle('uid-a');
     expect([...awaited.uids]).toEqual(['uid-b']);
   });
 
-  it('those whose time is up are given once, and are overdue until they report', () => {
+  it('gives those whose time is up once, and they are overdue until they report', () => {
     awaited.settle('uid-b');
     expect(awaited.listened(999)).toEqual([]);
     expect(awaited.isOverdue('uid-a')).toBe(false);
@@ -33,7 +33,7 @@ describe('of one that leads', () => {
     expect([awaited.isOverdue('uid-a'), awaited.write()]).toEqual([false, '']);
   });
 
-  it('nobody is awaited when it leads no more, and what is left to the next one stays as it was', () => {
+  it('awaits no pod when it leads no more, and leaves to the next one what was', () => {
     awaited.listened(200);
     const left = awaited.write();
     awaited.read(left);
@@ -127,12 +127,12 @@ function* lead(lives: readonly Life[]): Generator<Moment> {
 const steps = (least: number, most: number) =>
   fc.integer({ min: least / STEP_MS, max: most / STEP_MS }).map((count) => count * STEP_MS);
 
-describe('over any restarts and changes of the leader', () => {
+describe('replicas, over any restarts and changes of the leader,', () => {
   const runs = { numRuns: caseCount(200) };
   /** The time in which an agent has come to a leader and reported, and then again. */
   const REPORTS_WITHIN = 12_000;
 
-  it('an agent that lives is never silent while each leads for long enough to receive its report', () => {
+  it('never call an agent silent that lives, while each leads for long enough to receive its report', () => {
     const life = fc
       .tuple(
         steps(REPORTS_WITHIN + RENEWED_WITHIN, 3 * SILENT_AFTER),
@@ -163,7 +163,7 @@ describe('over any restarts and changes of the leader', () => {
   );
   const shortLife = steps(0, 4_000).map((lastsMs) => ({ lastsMs, reports: [] }));
 
-  it('nobody is silent whom coordinators have not awaited for nearly the whole time', () => {
+  it('call no agent silent that coordinators have not awaited for nearly the whole time', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(anyLife, shortLife), { maxLength: 12 }), (lives) => {
         const early = [...lead(lives)].filter(
@@ -176,7 +176,7 @@ describe('over any restarts and changes of the leader', () => {
     );
   });
 
-  it('an agent that is dead is silent after the time with the coordinator that received its last report, and again after the time with all later ones, however short each leads', () => {
+  it('call a dead agent silent after the time with the coordinator that received its last report, and again after the time with all later ones, however short each leads', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(anyLife, shortLife), { maxLength: 20 }), (lives) => {
         const hidden = [...lead(lives)].filter(
@@ -188,7 +188,7 @@ describe('over any restarts and changes of the leader', () => {
     );
   });
 
-  it('an agent that is dead is silent also when none leads for a second', () => {
+  it('call a dead agent silent also when none leads for a second', () => {
     const lives = Array.from({ length: 20 }, () => ({ lastsMs: 0, reports: [] }));
     expect([...lead(lives)].at(-1)).toMatchObject({ silent: true });
   });

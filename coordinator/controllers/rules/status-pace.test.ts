@@ -5,7 +5,7 @@ const good = { state: 'In Sync', inSync: true } as const;
 const bad = { state: 'Trying to apply', inSync: false } as const;
 const raised = { before: bad, now: good };
 
-it('a status is written three times at once, then once a second, and at once again after a while', () => {
+it('writes a status three times at once, then once a second, and at once again after a while', () => {
   const pace = new StatusPace();
   const writeAt = (ms: number): number => {
     const wait = pace.waitMs('a', raised, ms);
@@ -20,7 +20,7 @@ it('a status is written three times at once, then once a second, and at once aga
   expect(pace.waitMs('a', raised, 9_000)).toBe(0);
 });
 
-it('a status that says something else of tunnels alone is written three times at once, then once a minute', () => {
+it('writes a status that says something else of tunnels alone three times at once, then once a minute', () => {
   const pace = new StatusPace();
   const saying = (message: string) => ({
     ...good,
@@ -36,7 +36,7 @@ it('a status that says something else of tunnels alone is written three times at
   expect(pace.waitMs('a', { before: undefined, now: flapping.now }, 1_000)).toBe(0);
 });
 
-it('a rule that is no longer in sync is written at once', () => {
+it('writes a rule that is no longer in sync at once', () => {
   const pace = new StatusPace();
   for (let write = 0; write < 9; write += 1) pace.written('a', raised, 0);
   expect(pace.waitMs('a', { before: good, now: bad }, 0)).toBe(0);

@@ -39,7 +39,7 @@ describe('the time from a change to in sync', () => {
     expect(times.begun(rule({ generation: 2 }), status(2, true))).toBeUndefined();
   });
 
-  it('of a rule that went is forgotten', () => {
+  it('is forgotten for a rule that went', () => {
     const times = new SyncTimes();
     times.see(UID, rule(), 0);
     times.see(UID, undefined, 1);

@@ -44,14 +44,14 @@ it('gives a pod its ports, with the addresses that Neutron says', () => {
 });
 
 describe('a port', () => {
-  it('that two pods name stays with the one that was made first', () => {
+  it('stays with the pod that was made first when two name it', () => {
     const late = pod('a', { creationTimestamp: '2026-02-01T00:00:00Z' });
     const claims = portClaimsOf([named(late, ID), named(pod('b'), ID)], there(port(ID)));
     expect(claims.ports.map((one) => one.pod)).toEqual(['b']);
     expect(claims.unguarded.map(({ reason }) => reason)).toEqual(['PortTaken']);
   });
 
-  it('of a pod that has ended, or has the addresses of its node, is nobody’s', () => {
+  it('belongs to no pod when its pod has ended, or has the addresses of its node', () => {
     const pods = [
       named(pod('a', { isFinished: true }), ID),
       named(pod('b', { isHostNetwork: true }), ID),
@@ -69,7 +69,7 @@ describe('a port', () => {
   });
 });
 
-it('an annotation that cannot be read harms no other pod', () => {
+it('harms no other pod by an annotation that cannot be read', () => {
   const pods = [{ pod: pod('a'), annotation: 'eth0' }, named(pod('b'), ID)];
   expect(reasons(pods, there(port(ID)))).toEqual(['a InvalidAnnotation']);
   expect(namedPorts(pods).map(({ id }) => id)).toEqual([ID]);

@@ -149,7 +149,7 @@ const UNAVAILABLE = ['NetworkPolicy web NeutronUnavailable', 'Pod web NeutronUna
 const error = (status: number, type: string): NeutronError =>
   new NeutronError('GET /v2.0/security-groups', 'a word that is never the same', { status, type });
 
-describe('while Neutron fails', () => {
+describe('an outage of Neutron', () => {
   it.each<[string, NeutronError, string]>([
     ['is not there', error(0, 'Unreachable'), 'OpenStack cannot be reached'],
     ['is silent', error(0, 'Timeout'), 'OpenStack does not answer in time'],
@@ -160,7 +160,7 @@ describe('while Neutron fails', () => {
     ['refuses a call', error(400, 'HTTP 400'), 'refuses a call with 400 (HTTP 400)'],
     ['has no such page', error(404, 'HTTP 404'), 'refuses a call with 404 (HTTP 404)'],
     ['is never as it was', error(409, 'OverQuota'), 'refuses a call with 409 (OverQuota)'],
-  ])('since it %s, the policies and pods that need it say so, once', async (_, wrong, words) => {
+  ])('is told once by the policies and pods that need it, since it %s', async (_, wrong, words) => {
     fault = wrong;
     await start();
     await vi.advanceTimersByTimeAsync(TWO_MINUTES);
@@ -169,7 +169,7 @@ describe('while Neutron fails', () => {
       expect([type, message]).toEqual(['Warning', expect.stringContaining(words)]);
   });
 
-  it('what is wrong for longer than Events live is told again', async () => {
+  it('is told again when it lasts longer than Events live', async () => {
     fault = error(503, 'HTTP 503');
     await start();
     await vi.advanceTimersByTimeAsync(95 * 60_000);
@@ -177,7 +177,7 @@ describe('while Neutron fails', () => {
     expect(ofPolicy.map(({ once }) => once)).toEqual([true, undefined, undefined, undefined]);
   });
 
-  it('each of its causes is told once, however often they take turns', async () => {
+  it('is told once for each of its causes, however often they take turns', async () => {
     fault = error(503, 'HTTP 503');
     await start();
     for (let turn = 0; turn < 6; turn += 1) {
@@ -187,7 +187,7 @@ describe('while Neutron fails', () => {
     expect(events.filter(({ object }) => object.kind === 'NetworkPolicy')).toHaveLength(2);
   });
 
-  it('for less than five seconds, nothing is told but that policies are enforced', async () => {
+  it('is not told for less than five seconds, but that policies are enforced', async () => {
     fault = error(0, 'Unreachable');
     await start();
     fault = undefined;
@@ -195,7 +195,7 @@ describe('while Neutron fails', () => {
     expect(told()).toEqual(['NetworkPolicy web Enforced']);
   });
 
-  it('what changes in the cluster calls it no sooner than its backoff, of half a minute at most', async () => {
+  it('leads to no call sooner than its backoff, of half a minute at most, by changes in the cluster', async () => {
     fault = error(0, 'Unreachable');
     await start();
     for (let at = 0; at < 3_000; at += 1) {
@@ -209,7 +209,7 @@ describe('while Neutron fails', () => {
     expect(new Set(waits.map((ms) => Math.round(ms / 1_000))).size).toBeGreaterThan(3);
   });
 
-  it('a figure says for how long; it is followed within half a minute of its return, which is told', async () => {
+  it('is timed by a figure; its return is followed within half a minute, and told', async () => {
     await start();
     expect(failingMs()).toBe(0);
     fault = error(0, 'Unreachable');
@@ -270,7 +270,7 @@ it('waits are spread: a tenth to the whole of 0.25 s that doubles up to 30 s, an
   expect(waitsOf(0)).toEqual(most.map((ms) => ms / 10));
 });
 
-it('a clouds.yaml that cannot be used is told in the words of its reader', () => {
+it('is told in the words of its reader for a clouds.yaml that cannot be used', () => {
   const cause = new Error('/etc/clouds.yaml is no YAML');
   const wrong = new NeutronError('reading clouds.yaml', 'x', {
     status: 0,

@@ -43,7 +43,7 @@ it.each([
     ['10.2.0.0/16', '10.1.0.0/16', '10.1.2.0/24', '10.3.0.1/32'],
     ['10.1.0.0/16', '10.2.0.0/16', '10.3.0.1/32'],
   ],
-])('of %j the outermost', (those, expected) => {
+])('finds the outermost of %j', (those, expected) => {
   expect(outermost(those.map(block)).map(blockText)).toEqual(expected);
 });
 

@@ -250,7 +250,7 @@ describe('a quota', () => {
     expect((await bring(neutron, { policies })).refused.size).toBe(0);
   });
 
-  it('that is too small for what every port needs changes nothing', async () => {
+  it('changes nothing when it is too small for what every port needs', async () => {
     const neutron = memory();
     neutron.limits = { groups: 2, rules: 100 };
     const { refused } = await bring(neutron, { policies });
@@ -407,7 +407,7 @@ describe('blocks', () => {
     return { neutron, rules: group?.security_group_rules ?? [] };
   };
 
-  it('without their exceptions are one rule for each port and family, however many pieces they come to', async () => {
+  it('are one rule for each port and family without their exceptions, however many pieces they come to', async () => {
     const { neutron, rules } = await rulesIn(
       { cidr: '10.0.0.0/8', except: ['10.0.0.2/32', '10.0.0.9/32'] },
       { cidr: 'fd00::/8', except: ['fd00::1/128'] },
@@ -421,7 +421,7 @@ describe('blocks', () => {
     expect([to('port-a'), to('port-b'), to('port-c')]).toEqual([true, false, true]);
   });
 
-  it('of one piece need no address group', async () => {
+  it('need no address group as one piece', async () => {
     const { neutron, rules } = await rulesIn(
       { cidr: '10.0.0.0/8' },
       { cidr: '10.1.0.0/16', except: ['10.1.2.0/24'] },
@@ -432,7 +432,7 @@ describe('blocks', () => {
     ]);
   });
 
-  it('that change are another address group, and the old one goes', async () => {
+  it('come as another address group when they change, and the old one goes', async () => {
     const { neutron } = await rulesIn({ cidr: '10.0.0.0/8', except: ['10.0.0.2/32'] });
     await bring(neutron, { policies: [blocks({ cidr: '10.0.0.0/8', except: ['10.0.0.3/32'] })] });
     expect(neutron.state.addressGroups.size).toBe(2);
@@ -530,7 +530,7 @@ describe('on the way from one world to another', () => {
     return { before, between, after: passing(neutron) };
   };
 
-  it('nothing passes that is denied before and after', async () => {
+  it('passes nothing that is denied before and after', async () => {
     await fc.assert(
       fc.asyncProperty(world, world, async (first, second) => {
         const { before, between, after } = await walk(first, second);
@@ -543,7 +543,7 @@ describe('on the way from one world to another', () => {
     );
   });
 
-  it('what passes before and after goes on, where the rules of one direction change', async () => {
+  it('goes on with what passes before and after, where the rules of one direction change', async () => {
     const change = fc
       .tuple(fc.boolean(), rulesWith(byNumber), rulesWith(byNumber))
       .map(([isIngress, ...both]) =>
@@ -568,7 +568,7 @@ describe('on the way from one world to another', () => {
   });
 });
 
-it('an answer that was lost is found when Neutron is read again', async () => {
+it('finds an answer that was lost when Neutron is read again', async () => {
   const neutron = memory();
   const world = { policies: [policy('p', fromLabel('web'))], labels: { a: { app: 'web' } } };
   for (let lost = 0; lost < 12; lost += 1) {

@@ -73,7 +73,7 @@ describe('the firewall of a CNF', () => {
     expect(text).toContain('value="&quot;&gt;&lt;script&gt;"');
   });
 
-  it('is nobody’s who may not list all of it, and is not there for who may list nothing', async () => {
+  it('is not shown to a viewer without the right to list all of it, and is not there for one without any', async () => {
     const but = (resource: string) => (_user: string, access: Access) =>
       access.resource !== resource;
     const part = await seen(`${PATH}?${FROM_LAN}`, { may: but('firewallforwardings') });

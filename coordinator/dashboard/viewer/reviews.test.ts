@@ -19,7 +19,7 @@ const asking = (status: object) => {
 const user = { username: 'ann', uid: 'u1', groups: ['viewers'], extra: { scopes: ['some'] } };
 
 describe('a token', () => {
-  it('that was made for the dashboard is reviewed for that, and good for nothing else', async () => {
+  it('is reviewed for the dashboard when it was made for that, and good for nothing else', async () => {
     const given = token({ aud: 'sdewan-dashboard' });
     const { asked, reviews } = asking({
       authenticated: true,
@@ -35,12 +35,12 @@ describe('a token', () => {
   it.each([
     ['is not known', { authenticated: false }],
     ['has no user', { authenticated: true, user: {} }],
-  ])('that %s is refused', async (_, status) => {
+  ])('is refused when it %s', async (_, status) => {
     expect(await asking(status).reviews.identify('opaque')).toBeUndefined();
   });
 });
 
-it('a right is asked for with all that the API server knows of the user', async () => {
+it('asks for a right with all that the API server knows of the user', async () => {
   const { asked, reviews } = asking({ allowed: true });
   const access = { group: 'g', resource: 'firewallrules', namespace: 'edge' };
   expect(await reviews.mayList(user, access)).toBe(true);

@@ -31,7 +31,7 @@ it('asks for all namespaces first, then for each', async () => {
   expect(asked).toEqual(['ann firewallrules *', 'ann firewallrules a', 'ann firewallrules b']);
 });
 
-it('asks for nothing more of who may see all', async () => {
+it('asks for nothing more of a user with the right to see all', async () => {
   const { asked, rights } = rightsOf(() => true);
   expect((await rights.of(ann, inA)).sees('a', rules)).toBe(true);
   expect(asked).toEqual(['ann firewallrules *']);
@@ -52,7 +52,7 @@ it('keeps an answer for a minute from when it was asked for, for this user alone
   expect(asked.filter((one) => one === 'ann firewallrules *')).toHaveLength(3);
 });
 
-it('an answer that did not come is not one', async () => {
+it('does not take an answer that did not come for one', async () => {
   let fails = true;
   const { rights } = rightsOf(() => {
     if (fails) throw new Error('no API server');

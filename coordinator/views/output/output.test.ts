@@ -63,6 +63,6 @@ it.each([
   ['2026-01-01T00:00:00Z', '9d'],
   ['never', '<unknown>'],
   [undefined, '<unknown>'],
-])('the age of %s is %s', (moment, age) => {
+])('prints the age of %s as %s', (moment, age) => {
   expect(ageOf(moment, NOW)).toBe(age);
 });

@@ -8,7 +8,7 @@ const change = fc.record({
   keys: fc.uniqueArray(fc.constantFrom('x', 'y', 'z')),
 });
 
-it('an index finds under each key those that have it now', () => {
+it('finds under each key of an index those that have it now', () => {
   fc.assert(
     fc.property(fc.array(change), (changes) => {
       const index = new Index();
@@ -26,7 +26,7 @@ it('an index finds under each key those that have it now', () => {
   );
 });
 
-it('a store finds by its indices what it has now', () => {
+it('finds by the indices of a store what it has now', () => {
   const store = new Store({ color: ({ metadata }) => Object.values(metadata.labels ?? {}) });
   const put = (name: string, resourceVersion: string, color: string): void => {
     const metadata = { name, namespace: 'n', uid: `uid-${name}`, creationTimestamp: '' };

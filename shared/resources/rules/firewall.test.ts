@@ -49,6 +49,6 @@ it.each([
   [undefined, undefined],
   ['*', '*'],
   ['lan', 'lan!'],
-])('a reference to the zone %j is written as %j', (reference, expected) => {
+])('writes a reference to the zone %j as %j', (reference, expected) => {
   expect(zoneName(reference, (name) => `${name}!`)).toBe(expected);
 });

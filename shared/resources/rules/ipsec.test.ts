@@ -56,14 +56,14 @@ describe('an IpsecProposal', () => {
     ['sha', 'prfsha1'],
     ['sha256_96', 'prfsha256'],
     ['aesxcbc', 'prfaesxcbc'],
-  ])('of AEAD gives swanctl for hash %s the PRF %s, and no hash', (hash_algorithm, prf) => {
+  ])('gives swanctl for hash %s of AEAD the PRF %s, and no hash', (hash_algorithm, prf) => {
     const options = optionsOf({ ...AEAD, hash_algorithm }, SWANCTL);
     expect(options).toMatchObject({ encryption_algorithm: 'aes256gcm16', prf_algorithm: prf });
     expect(options).not.toHaveProperty('hash_algorithm');
   });
 
   it.each(['chacha20poly1305', 'aes128ccm8', 'camellia256ccm16'])(
-    'of %s is one of AEAD',
+    'knows %s as one of AEAD',
     (encryption_algorithm) => {
       const options = optionsOf({ ...AEAD, encryption_algorithm }, SWANCTL);
       expect(options).toMatchObject({ prf_algorithm: 'prfsha384' });
@@ -205,7 +205,7 @@ describe('a name of a connection', () => {
   it.each([
     ['a connection', site('b', named('x.y'), older), 'IpsecSite b'],
     ['a rule', ruleOf('IpsecProposal', 'x-y', AEAD, older), 'IpsecProposal x-y'],
-  ])('that an older rule has for %s is said to conflict, with its field', (_what, other, who) => {
+  ])('conflicts with one that an older rule has for %s, with its field', (_what, other, who) => {
     const rules = [site('a', { connections: [connection, { ...connection, name: 'x_y' }] }), other];
     const [verdict] = compile(inputOf([...rules, proposal()], SWANCTL)).verdicts;
     expect(verdict).toMatchObject({
@@ -214,7 +214,7 @@ describe('a name of a connection', () => {
     });
   });
 
-  it('that an administrator has is taken, with its field', () => {
+  it('is taken when an administrator has it, with its field', () => {
     const observed = new Map([
       ...inputOf([]).observed,
       ['ipsec', { name: 'ipsec', sections: [namedSection('tunnel', 'a_net')] }] as const,
@@ -273,11 +273,11 @@ describe('pre-shared keys', () => {
     ['of which only one has none', {}, ids('us', 'y'), {}],
     ['with identities of this side that differ', ids('x'), ids('y'), {}],
     ['with the same key', { pre_shared_key: 'k' }, { pre_shared_key: 'k' }, {}],
-  ])('of two remotes %s', (_what, a, b, expected) => {
+  ])('are compared for two remotes %s', (_what, a, b, expected) => {
     expect(clashes({ a, b })).toEqual(expected);
   });
 
-  it('of Secrets are compared by what is in these', () => {
+  it('are compared by what is in their Secrets', () => {
     const from = (key: string) => ({
       pre_shared_key: '',
       pre_shared_key_from: { name: 'vpn', key },
@@ -292,12 +292,12 @@ describe('pre-shared keys', () => {
     expect(clashes(specs, { ...SWANCTL, secrets: secrets('L') })).toEqual(both);
   });
 
-  it('of the classic service have the identity of the other side alone, too', () => {
+  it('have the identity of the other side alone, too, with the classic service', () => {
     expect(clashes({ a: ids('', 'x'), b: ids('', 'y') }, CLASSIC)).toEqual({});
     expect(clashes({ a: {}, b: {} }, CLASSIC)).toEqual(both);
   });
 
-  it('of an administrator count while they are on', () => {
+  it("count while they are on for an administrator's", () => {
     const theirs = (enabled: string) =>
       namedSection('remote', 'theirs', {
         enabled,

@@ -18,7 +18,7 @@ describe('a zone that nft refuses with all other rules', () => {
     ['of both', { masq: '1', subnet: ['10.0.0.0/8', '2001:db8::/64'] }, 1],
     ['of IPv6 and negated', { masq: '1', subnet: ['!2001:db8::/64'] }, 0],
     ['of IPv6, as its family says', { masq: '1', subnet: ['::/0'], family: 'ipv6' }, 0],
-  ])('with subnets %s is not written', (_, zone, at) => {
+  ])('has subnets %s and is not written', (_, zone, at) => {
     const path = `spec.subnet[${at}]`;
     expect(masqueradedSubnetLacks(zone, fw4)).toEqual([
       {
@@ -45,7 +45,7 @@ describe('a zone that nft takes', () => {
   });
 });
 
-it('a FirewallZone with it waits, and what refers to it', () => {
+it('waits as a FirewallZone, and so does what refers to it', () => {
   const zone = { network: ['ovn-net1'], masq: 1, subnet: ['2001:db8::/64'] };
   const rule = { src: 'far', target: 'DROP', proto: 'tcp' };
   const { verdicts, desired } = compile(

@@ -45,7 +45,7 @@ it.each<[string, Record<string, unknown>, string]>([
   ['FirewallDNAT', { src: 'wan', dest_ip: '10.0.0.9', dest_port: '80' }, 'spec.dest_port'],
   ['FirewallSNAT', { dest: 'wan', src_dip: '10.9.0.1', src_dport: '5000' }, 'spec.src_dport'],
   ['CNFNAT', { target: 'DNAT', proto: 'tcp', dest_port: '80' }, 'spec.dest_port'],
-])('a %s with it waits, and says what would be right', (kind, spec, path) => {
+])('lets a %s with it wait, and says what would be right', (kind, spec, path) => {
   const { verdicts, desired } = compile(inputOf([ruleOf(kind, 'a', spec)]));
   expect(verdicts).toMatchObject([
     { reason: 'UnsupportedByDriver', message: expect.stringContaining(`${path}: firewall4 takes`) },
@@ -53,7 +53,7 @@ it.each<[string, Record<string, unknown>, string]>([
   expect(desired.get('firewall')).toEqual([]);
 });
 
-it('a CNFNAT that translates sources is written, since its section has the protocol', () => {
+it('writes a CNFNAT that translates sources, since its section has the protocol', () => {
   const spec = {
     target: 'SNAT',
     proto: 'tcp',

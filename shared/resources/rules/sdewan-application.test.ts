@@ -33,7 +33,7 @@ describe('SdewanApplication', () => {
     expect(compiled('10.0.0.1,fd00::1')).toMatchObject({ verdict: 'wanted', sources });
   });
 
-  it('without pods it is applied, with no sections', () => {
+  it('is applied without pods, with no sections', () => {
     expect(compiled('')).toMatchObject({ verdict: 'wanted', sources: [] });
   });
 

@@ -35,7 +35,7 @@ describe('a VirtualAddress', () => {
     ]);
   });
 
-  it('of IPv6 speaks from its own address, and by multicast where that is not known', () => {
+  it('speaks from its own address with IPv6, and by multicast where that is not known', () => {
     const v6 = [address('a', { addresses: ['2001:db8::1'] })];
     const own = new Map([['net1', ['10.1.0.1', 'fd00::1']]]);
     expect(instanceIn(sectionsOf(v6, { ...at(0), own }))).toMatchObject({

@@ -20,12 +20,12 @@ it.each<[string, UciPackage]>([
   ['a section that comes last', of(lan, a, wan, namedSection('rule', 'b', { proto: ['tcp'] }))],
   ['one less before an anonymous one, which has another name then', of(lan, wan)],
   ['an option that is empty', of(lan, namedSection('rule', 'a', { proto: [], name: '' }), wan)],
-])('a package is foreseen as it will be read: %s', (_what, wanted) => {
+])('foresees a package as it will be read: %s', (_what, wanted) => {
   const state = foreseen({ versionOf }, wanted);
   expect(state?.content).toEqual(parsePackage('firewall', state?.version ?? ''));
 });
 
-it('what we do not write, and what has no version of its text, has to be read', () => {
+it('reads what we do not write, and what has no version of its text', () => {
   const odd = of(namedSection('rule', 'a', { name: 'a\0' }));
   expect(foreseen({ versionOf }, odd)).toBeUndefined();
   expect(foreseen({}, of(lan))).toBeUndefined();

@@ -44,13 +44,13 @@ describe('a package', () => {
   it.each<[string, string, (call: UbusCall) => UbusAnswer | undefined, RegExp]>([
     ['may not be read', TEXT, () => refusedBy('permissionDenied'), /may not read \/etc\/config\//],
     ['does not parse', "config rule 'a\n", () => undefined, /does not parse/],
-  ])('that %s is unusable, which is not absent', async (_what, text, change, why) => {
+  ])('is unusable, not absent, when it %s', async (_what, text, change, why) => {
     const { result } = await readFrom(text, change);
     expect(stateIn(result)).toMatchObject({ state: 'unusable', why: expect.stringMatching(why) });
   });
 
   it.each<keyof typeof UBUS_STATUS>(['notFound', 'permissionDenied', 'unknownError'])(
-    'that is a file of 0 bytes has no sections, although rpcd answers %s for its md5',
+    'has no sections as a file of 0 bytes, although rpcd answers %s for its md5',
     async (stale) => {
       const { result } = await readFrom('', ({ method }) =>
         refusedBy(method === 'read' ? 'noData' : stale),
@@ -59,12 +59,12 @@ describe('a package', () => {
     },
   );
 
-  it('that was emptied between two answers does not count as empty', async () => {
+  it('does not count as empty when it was emptied between two answers', async () => {
     const noData = ({ method }: UbusCall) => (method === 'read' ? refusedBy('noData') : undefined);
     expect(stateIn((await readFrom(TEXT, noData)).result)).toMatchObject(CHANGES);
   });
 
-  it('that OpenWRT fails to read is unusable, with the code, and may be read at the next look', async () => {
+  it('is unusable when OpenWRT fails to read it, with the code, until the next look', async () => {
     const { result } = await readFrom(TEXT, () => refusedBy('unknownError'));
     expect(stateIn(result)).toMatchObject({
       state: 'unusable',
@@ -73,7 +73,7 @@ describe('a package', () => {
     });
   });
 
-  it('that OpenWRT fails to read once is read again', async () => {
+  it('is read again when OpenWRT fails to read it once', async () => {
     let failures = 1;
     const { result } = await readFrom(TEXT, ({ method }) =>
       method === 'read' && failures-- > 0 ? refusedBy('unknownError') : undefined,
@@ -86,7 +86,7 @@ describe('a package', () => {
     expect((await readFrom(TEXT, ended)).result).toBeInstanceOf(UbusError);
   });
 
-  it('that was read half written is read again, as often as it changes, up to a limit', async () => {
+  it('is read again when it was half written, as often as it changes, up to a limit', async () => {
     const half = answered({ data: TEXT.slice(0, TEXT.length / 2) });
     let halves = 2;
     const mended = await readFrom(TEXT, ({ method }) => {
@@ -121,12 +121,12 @@ describe('a large package', () => {
     expect(content.sections).toMatchObject([{ name: 'a' }, { options: { name: 'Grüße' } }]);
   });
 
-  it('with a cut block does not count as complete', async () => {
+  it('does not count as complete with a cut block', async () => {
     const { result } = await read((call) => block(call, 100_000));
     expect(stateIn(result)).toMatchObject(CHANGES);
   });
 
-  it('that the login may not read in blocks is unusable', async () => {
+  it('is unusable when the login may not read it in blocks', async () => {
     const { result } = await read(() => refusedBy('permissionDenied'));
     expect(stateIn(result)).toMatchObject({ why: expect.stringContaining('may not run dd') });
     const ended = await read(() => ({ code: ACCESS_DENIED, data: undefined }));

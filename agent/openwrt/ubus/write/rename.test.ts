@@ -47,7 +47,7 @@ const run = (before: Base, ...after: UciSection[]) => {
 };
 
 describe('names', () => {
-  it('are kept when each section is read back under its name, whatever else somebody changed', async () => {
+  it('are kept when each section is read back under its name, whatever else has changed', async () => {
     const after = [ADMIN, as('ours_a', FIRST), as('ours_b', SECOND)];
     const states = await run(firewall(FIRST, SECOND), ...after);
     expect(states.get('firewall')?.content.sections).toEqual(after);

@@ -27,7 +27,7 @@ const rules = (count: number, port?: string) =>
   Array.from({ length: count }, (_, at) => rule(at, port));
 
 describe('a change', () => {
-  it('of which OpenWRT could write the file, and keep what it would go back to, is let through', () => {
+  it('passes when OpenWRT can write the file, and keep what it would go back to', () => {
     expect(attempt(ROOM, rules(10), rules(20)).check).not.toThrow();
   });
 

@@ -54,7 +54,7 @@ describe('the import of a package', () => {
     expect(await importOn(method, refusedBy('permissionDenied'))).toBe('refused');
   });
 
-  it('that uci refuses is an error, and so is a session that has ended', async () => {
+  it('fails when uci refuses it, and when the session has ended', async () => {
     const failed = answered({ code: 1, stderr: 'Parse error\n' });
     expect(await importOn('exec', failed)).toMatchObject({ message: 'import ipsec: Parse error' });
     const ended = { code: ACCESS_DENIED, data: undefined };
@@ -65,7 +65,7 @@ describe('the import of a package', () => {
 describe("while another session's apply waits for its confirmation", () => {
   const pending = (): UbusAnswer => refusedBy('permissionDenied');
 
-  it('nothing is applied', async () => {
+  it('applies nothing', async () => {
     const { session } = fakeSession(pending);
     const timeouts = { rollbackSeconds: 30, callMs: 1_000 };
     await expect(applyStaged(session, timeouts, signal)).rejects.toBeInstanceOf(

@@ -127,12 +127,12 @@ describe('a transaction', () => {
     expect(steps).toEqual(['write', 'read', 'reload', 'keep']);
   });
 
-  it('that changes nothing only reloads', async () => {
+  it('only reloads when it changes nothing', async () => {
     expect(await run({ delta: nothing, found: base })).toMatchObject({ outcome: 'done' });
     expect(steps).toEqual(['read', 'reload the base']);
   });
 
-  it('is not begun when somebody changed the package since it was read', async () => {
+  it('is not begun when the package has changed since it was read', async () => {
     await expect(run({ version: 'another' })).rejects.toBeInstanceOf(OpenwrtBlockedError);
     expect(steps).toEqual([]);
   });
@@ -161,13 +161,13 @@ describe('the firewall is not reloaded, nor is the change made permanent,', () =
     expect(steps).toEqual(['write', 'read']);
   });
 
-  it('when nothing is left of it, which is undone at once', async () => {
+  it('happens when nothing is left of it, which is undone at once', async () => {
     const found = { name: 'firewall', sections: [] };
     await expect(run({ found })).rejects.toThrow('no space left in its /etc/config');
     expect(steps).toEqual(['write', 'read', 'undo']);
   });
 
-  it('when somebody else has emptied it, and nothing was written', async () => {
+  it('happens when another writer has emptied it, and nothing was written', async () => {
     const found = { name: 'firewall', sections: [] };
     await expect(run({ delta: nothing, found })).rejects.toBeInstanceOf(OpenwrtError);
     expect(steps).toEqual(['read']);
@@ -211,20 +211,20 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(steps).toEqual(['write', 'read', ...UNDONE]);
   });
 
-  it('when a section was left out; those that come after it are not blamed', async () => {
+  it('is so when a section was left out; those that come after it are not blamed', async () => {
     const asked = { ...delta, append: [rule('one'), rule('two'), rule('three')] };
     const all = applyDelta(base, asked).sections;
     const found = { ...base, sections: all.filter(({ name }) => name !== 'sdewan_rule_one') };
     expect(await run({ delta: asked, found })).toMatchObject({ sections: ['sdewan_rule_one'] });
   });
 
-  it('when a section that was to be removed is still there; no rule is blamed', async () => {
+  it('is so when a section that was to be removed is still there; no rule is blamed', async () => {
     const found = { ...wanted, sections: [...wanted.sections, rule('old')] };
     expect(await run({ found })).toMatchObject({ outcome: 'rejected', sections: [] });
     expect(steps).toEqual(['write', 'read', ...UNDONE]);
   });
 
-  it('when the service refuses it; only sections of the change are named', async () => {
+  it('is so when the service refuses it; only sections of the change are named', async () => {
     const verdicts = [refusing('sdewan_rule_new', 'admin_ssh'), FINE];
     expect(await run({ verdicts })).toEqual({
       outcome: 'rejected',
@@ -235,7 +235,7 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
   });
 
-  it('when a new section is in force without an option, permanently; an older one is only reported', async () => {
+  it('is so when a new section is in force without an option, permanently; an older one is only reported', async () => {
     expect(await run({ verdicts: [wider('sdewan_rule_new'), FINE] })).toMatchObject({
       outcome: 'rejected',
       lasting: true,
@@ -246,13 +246,13 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(await run({ verdicts: [wider('admin_ssh')] })).toMatchObject({ outcome: 'done' });
   });
 
-  it('and it is an error when the service refuses that, too', async () => {
+  it('is an error when the service refuses that, too', async () => {
     const verdicts = [refusing('sdewan_rule_new'), refusing()];
     await expect(run({ verdicts })).rejects.toThrow('even without this change');
     expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
   });
 
-  it('but there is nothing to undo where nothing was written', async () => {
+  it('has nothing to undo where nothing was written', async () => {
     const verdicts = [refusing('admin_ssh')];
     const result = await run({ delta: nothing, found: base, verdicts });
     expect(result).toMatchObject({ outcome: 'rejected', sections: [] });
@@ -260,7 +260,7 @@ describe('a change is undone, and the service has what was before,', () => {
   });
 });
 
-it('a change that libuci has lost to one made at the same moment is no rule’s fault, and the other one is kept', async () => {
+it('blames no rule for a change that libuci has lost to another one, which is kept', async () => {
   const theirs = namedSection('rule', 'admins');
   const found = { ...base, sections: [...base.sections, theirs] };
   await expect(run({ found })).rejects.toThrow(
@@ -353,7 +353,7 @@ describe('a reload that takes longer than the timer of the apply is armed for', 
   });
 });
 
-it('what somebody else changes meanwhile is kept', async () => {
+it('keeps what others change meanwhile', async () => {
   const found = {
     ...wanted,
     sections: [...wanted.sections, namedSection('rule', 'by_hand')].filter(

@@ -20,7 +20,7 @@ describe('an apply that was not confirmed', () => {
     expect(read('md5', others, ours)).toBe('rollback');
   });
 
-  it('is kept where somebody else has changed the file', () => {
+  it('is kept where another writer has changed the file', () => {
     const added = namedSection('rule', 'added', {});
     expect(read('other', others, ours, added)).toBe('keep');
     expect(read('other', ours)).toBe('keep');
@@ -42,7 +42,7 @@ describe('an apply that was not confirmed', () => {
     expect(found({ state: 'unusable', version: 'v', why: 'broken' })).toBe('rollback');
   });
 
-  it('is looked at again while somebody writes the file', () => {
+  it('is looked at again while the file is being written', () => {
     const writing = { state: 'unusable', version: 'v', why: 'it changes', passes: true } as const;
     expect(() => found(writing)).toThrow('settle the last change of firewall: it changes');
   });

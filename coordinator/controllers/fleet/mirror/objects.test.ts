@@ -57,7 +57,7 @@ describe('a CNFSet', () => {
   const memory = { current: 'old', staged: { set: 'new', since: NOW } };
   const since = '2026-01-01T00:00:00Z';
 
-  it('of the set that is staged has the stage of the roll-out, and says what it waits for', () => {
+  it('has the stage of the roll-out when it is staged, and says what it waits for', () => {
     expect(setStatusOf('new', { pods, memory })).toEqual({
       stage: 'Connected',
       since: '2026-01-02T03:04:05Z',
@@ -109,7 +109,7 @@ describe('a CNFSet', () => {
     expect(status.outcome).toBe(expected.outcome);
   });
 
-  it('counts who crashes, and who is silent after it has run', () => {
+  it('counts pods that crash, and those that are silent after they have run', () => {
     const ill = [
       cnfFacts('old-1', { troubled: true, ready: false }),
       cnfFacts('old-2', { link: 'Silent' }),

@@ -64,7 +64,7 @@ it('names of one tenant that get no answer hold up no name of another, the same 
   expect(atOnce()).toBe(8);
 });
 
-it('a name is looked up again when its answer has ended', async () => {
+it('looks a name up again when its answer has ended', async () => {
   const { asked, written } = await start([serviceOf('victim', 'web', 'good.test')]);
   expect(written[0]).toBe('victim/webnat 10.0.0.1');
   await vi.advanceTimersByTimeAsync(31_000);

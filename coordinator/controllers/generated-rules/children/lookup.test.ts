@@ -61,7 +61,7 @@ describe('lookup', () => {
     await expect(lookup('b.test')).rejects.toThrow('b.test cannot be resolved: ETIMEOUT');
   });
 
-  it('a missing answer for one address family does not affect the other', async () => {
+  it('keeps the answer for one address family when that for the other is missing', async () => {
     const lookup = lookupIn({ 'a.test': { v4: ['10.0.0.1'], fails6: 'ESERVFAIL' } });
     await expect(lookup('a.test')).resolves.toMatchObject({
       addresses: ['10.0.0.1'],

@@ -99,7 +99,7 @@ describe('the plan for the children of a CR', () => {
       ['? snat0'],
     ],
     ['that is wanted does not wait', 4, [nat('192.0.2.1')], [present('snat0', '192.0.2.1')], []],
-  ])('what is there %s', (_what, unknown, children, there, expected) => {
+  ])('treats what is there when it %s', (_what, unknown, children, there, expected) => {
     expect(lines(planChildren('s', children, there, new Set([unknown])))).toEqual(expected);
   });
 

@@ -97,7 +97,7 @@ describe('claimsOf', () => {
       0,
     ],
     ['leaves the zone to the default', { zone: undefined }, { zone: 'lan' }, 1],
-  ])('a Service that %s', (_what, changes, options, count) => {
+  ])('handle a Service that %s', (_what, changes, options, count) => {
     expect(outcome([service('web', changes)], options).rules).toHaveLength(count);
   });
 
@@ -105,7 +105,7 @@ describe('claimsOf', () => {
     ['the Service names', { expose: 'cnf-1' }],
     ['all Services are exposed to', { expose: undefined }],
   ])(
-    'a purpose alone that %s means the CNF of its own namespace, and no other',
+    'take a purpose alone that %s for the CNF of its own namespace, and no other',
     (_what, changes) => {
       const web = service('web', changes);
       const options = { allTo: 'cnf-1' };
@@ -141,7 +141,7 @@ describe('claimsOf', () => {
     expect(undecided).toEqual(why === GONE ? ['uid-web'] : []);
   });
 
-  it('a Service with more ports than one rule each is worth gets none', () => {
+  it('give a Service with more ports than one rule each is worth none', () => {
     const ports = Array.from({ length: MAX_PORTS + 1 }, (_, at) => ({
       port: 10_000 + at,
       protocol: 'TCP',
@@ -155,7 +155,7 @@ describe('claimsOf', () => {
     expect(outcome([service('web', { ports: ports.slice(1) })]).rules).toHaveLength(MAX_PORTS);
   });
 
-  it('a Service gets none of the reserved ports, and all its others', () => {
+  it('give a Service none of the reserved ports, and all its others', () => {
     const ports = [22, 500, 80].flatMap((port) =>
       ['TCP', 'UDP'].map((protocol) => ({ port, protocol })),
     );
@@ -172,7 +172,7 @@ describe('claimsOf', () => {
     ]);
   });
 
-  it('the older of two has the port, and the other gets an Event', () => {
+  it('give the older of two the port, and the other an Event', () => {
     const old = service('b', { createdAt: '2025-01-01T00:00:00Z' });
     const { rules, notes } = outcome([service('a'), old]);
     expect(rules).toEqual(['b: edge cnf-1 wan tcp 80 10.96.0.1 80 ipv4']);
@@ -188,7 +188,7 @@ describe('claimsOf', () => {
     ['CNF', { expose: 'edge/cnf-2' }],
     ['family', { clusterIps: ['fd00::1'] }],
     ['zone, of a namesake in another namespace,', { zone: 'lan', name: 'a', namespace: 'office' }],
-  ])('another %s is no conflict', (_what, changes) => {
+  ])('take another %s for no conflict', (_what, changes) => {
     expect(outcome([service('a'), service('b', changes)]).rules).toHaveLength(2);
   });
 

@@ -133,7 +133,7 @@ describe('Services of one tenant with thousands of rules', () => {
     expect(rulesOf('many-6')).not.toEqual([]);
   });
 
-  it('that are deleted again are not written any more', async () => {
+  it('are not written any more after they are deleted again', async () => {
     const all = manyOf('mallory');
     const { push, rulesOf, written } = await start(all);
     for (const one of all) push('DELETED', one);
