@@ -5,7 +5,10 @@ import { reporters } from './run/reporter.ts';
 /** Only what hangs is ended: what computes takes as long as a busy machine has it take. */
 const HANGS_MS = 900_000;
 
-/** One project per cost: `unit` needs nothing but Node; the others start what they need by themselves. */
+/**
+ * One project per cost: `unit` needs nothing but Node; the others start what they need by
+ * themselves.
+ */
 const project = (
   name: string,
   include: string[],
@@ -24,7 +27,10 @@ const project = (
   },
 });
 
-/** They replay thousands of recordings or histories, or start programs: `npm run check` leaves them to `npm test`. */
+/**
+ * They replay thousands of recordings or histories, or start programs: `npm run check` leaves them
+ * to `npm test`.
+ */
 const LONG_UNIT_TESTS = [
   'agent/reconcile/commit-confirm.test.ts',
   'agent/report/publish.test.ts',
@@ -51,18 +57,30 @@ const inOneRow = ({ test }: Project, groupOrder = 0) => ({
   test: { ...test, fileParallelism: false, sequence: { groupOrder } },
 });
 
-/** vitest leaves a core to itself, and so runs one file at a time on two. Half of the time our files wait. */
+/**
+ * vitest leaves a core to itself, and so runs one file at a time on two. Half of the time our files
+ * wait.
+ */
 const inParallel = ({ test }: Project) => ({ test: { ...test, maxWorkers: 2 } });
 
-/** Files of integration tests would meet on one control plane, so each worker has its own. They wait more than they compute. */
+/**
+ * Files of integration tests would meet on one control plane, so each worker has its own. They wait
+ * more than they compute.
+ */
 const inLanes = ({ test }: Project) => ({
   test: { ...test, maxWorkers: 3, setupFiles: ['test/run/worker-cluster.ts'] },
 });
 
-/** Modules are loaded once: half the time. What a file sets beyond itself (environment, clocks) it sets back. */
+/**
+ * Modules are loaded once: half the time. What a file sets beyond itself (environment, clocks) it
+ * sets back.
+ */
 const inOneWorker = ({ test }: Project) => ({ test: { ...test, isolate: false } });
 
-/** Their random cases come from the run's seed, as many as it wants; with more of them a test may take longer. */
+/**
+ * Their random cases come from the run's seed, as many as it wants; with more of them a test may
+ * take longer.
+ */
 const withRandomCases = ({ test }: Project) => ({
   test: {
     ...test,
@@ -79,7 +97,10 @@ const HARNESS_TESTS = [
   'test/integration/harness/**/*.test.ts',
   'test/kind-test-harness/src/**/*.test.ts',
 ];
-/** They take all that a tenant may use, and what the coordinator's memory comes to; or need the machine for themselves. */
+/**
+ * They take all that a tenant may use, and what the coordinator's memory comes to; or need the
+ * machine for themselves.
+ */
 const LOAD_TESTS = ['test/attacks/load/*.test.ts', 'test/integration/load/*.test.ts'];
 /** What the simulator does of it is proven elsewhere: `npm run suite device`. */
 const DEVICE_ALONE = ['test/contract/conformance/{any-configuration,policies}.test.ts'];
@@ -147,14 +168,16 @@ export default defineConfig({
       project('node', NODE_TESTS, { globalSetup: ['test/integration/node/programs.ts'] }),
       // Namespaces of this machine, whose kernel judges packets.
       inOneRow(project('packets', ['test/policy/packets/*.test.ts', 'test/vrrp/*.test.ts'])),
-      // A real Neutron, which `test/neutron-harness` installs: `npm run suite neutron-share`, and `npm run suite nightly neutron`.
+      // A real Neutron, which `test/neutron-harness` installs: `npm run suite neutron-share`, and
+      // `npm run suite nightly neutron`.
       inOneRow(project('neutron', ['test/neutron/cases.test.ts'])),
       inOneRow(
         project('neutron-product', ['test/neutron/product.test.ts'], {
           globalSetup: [PROGRAMS, ...globalSetup],
         }),
       ),
-      // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.
+      // Two lanes, a cluster each. Files that leave each other alone wait more than they compute,
+      // so two of them run at once.
       inParallel(
         project('e2e', ['test/e2e/*.test.ts', 'test/e2e/processes/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
@@ -166,7 +189,8 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // What turns the coordinators' dashboard on, for which they start anew, on an installation of its own: `npm run suite people`.
+      // What turns the coordinators' dashboard on, for which they start anew, on an installation of
+      // its own: `npm run suite people`.
       inOneRow(
         project('dashboard', ['test/people/dashboard/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
@@ -178,7 +202,8 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
         }),
       ),
-      // The commands of the documentation, in their order, on an installation of their own: `npm run suite people`.
+      // The commands of the documentation, in their order, on an installation of their own: `npm
+      // run suite people`.
       inOneRow(
         project('docs', ['test/people/docs/docs.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],

@@ -1,6 +1,8 @@
 /**
- * What the thief of the agent's own login on OpenWRT can do, and what not: on the simulator, which keeps to the rights as rpcd does, and on a real OpenWRT
- * where a run names one (`npm run suite device`). It owns the packet filter, and there a section `include` runs a script of its own as root.
+ * What the thief of the agent's own login on OpenWRT can do, and what not: on the simulator, which
+ * keeps to the rights as rpcd does, and on a real OpenWRT where a run names one (`npm run suite
+ * device`). It owns the packet filter, and there a section `include` runs a script of its own as
+ * root.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

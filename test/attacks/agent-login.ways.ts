@@ -1,6 +1,6 @@
 /**
- * What the thief of the agent's login on OpenWRT tries: one call of rpcd each. `SESSION` stands for the id of his session, which names the file
- * that he may stage changes of a package in.
+ * What the thief of the agent's login on OpenWRT tries: one call of rpcd each. `SESSION` stands for
+ * the id of his session, which names the file that he may stage changes of a package in.
  */
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 

@@ -1,4 +1,7 @@
-/** A tenant that may write SdewanApplications tries to learn the addresses of pods of another namespace, and to lead their packets. */
+/**
+ * A tenant that may write SdewanApplications tries to learn the addresses of pods of another
+ * namespace, and to lead their packets.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sdewanApplication } from '#shared/resources/rules/sdewan-application.ts';
 import { eventually } from '../integration/support/eventually.ts';
@@ -9,7 +12,7 @@ const ADDRESSES = 'sdewan.akraino.org/pod-addresses';
 const CONSENT = 'sdewan.akraino.org/accepts-services-from';
 
 let world: World;
-/** Of the pods that the tenant would like to see. */
+/** Addresses of the pods that the tenant would like to see. */
 let shop: string;
 
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 /**
- * A tenant that may create pods takes all rules of a CNF out of sync, by a pod with the CNF's purpose that opted out of the agent, or keeps them from
- * being deleted, by one with an agent of his own that never says anything. Admission refuses both: here they got past it.
+ * A tenant that may create pods takes all rules of a CNF out of sync, by a pod with the CNF's
+ * purpose that opted out of the agent, or keeps them from being deleted, by one with an agent of
+ * his own that never says anything. Admission refuses both: here they got past it.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';

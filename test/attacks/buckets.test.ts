@@ -1,4 +1,7 @@
-/** Who may write Roles and RoleBindings of a namespace tries to grant himself a bucket type, in each way that there is. */
+/**
+ * A user with the right to write Roles and RoleBindings of a namespace tries to grant himself a
+ * bucket type, in each way that there is.
+ */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
@@ -198,7 +201,7 @@ it.concurrent.each<[string, object]>([
     'for the kind and the type',
     { resources: ['buckettypes/firewallzones'], resourceNames: ['basic'] },
   ],
-])('a role with the annotation and the rule %s grants the type', async (_, changes) => {
+])('lets a role with the annotation and the rule %s grant the type', async (_, changes) => {
   const namespace = await newPlace();
   await writeRole(world.client, namespace, 'editor', { annotations: LISTS, rules: [use(changes)] });
   await bind(world.client, namespace, 'editor');

@@ -1,6 +1,7 @@
 /**
- * Who reads the path of a webhook calls it as the API server does. With the option, a coordinator answers only who also shows a certificate of its CA. On an
- * API server of its own, which is told to show one.
+ * Who reads the path of a webhook calls it as the API server does. With the option, a coordinator
+ * answers only who also shows a certificate of its CA. On an API server of its own, which is told
+ * to show one.
  */
 import 'reflect-metadata';
 import {
@@ -125,7 +126,7 @@ const post = async (shown: Partial<Pair>): Promise<number | undefined> => {
   });
 };
 
-it('the API server that shows its certificate is answered', async () => {
+it('answers the API server that shows its certificate', async () => {
   const namespace = await world.createNamespace();
   const made = await world.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
   expect(made.metadata.finalizers).toEqual([expect.stringContaining('sdewan')]);
@@ -133,7 +134,7 @@ it('the API server that shows its certificate is answered', async () => {
   await expect(world.client.create(firewallZone, wrong)).rejects.toThrow('spec.input');
 });
 
-it('nobody else is, though he knows the path', async () => {
+it('answers no other client, though it knows the path', async () => {
   expect(await post({})).toBe(404);
   expect(await post(another)).toBe(404);
   // His body is no review.
@@ -151,7 +152,7 @@ it('agents report without one', async () => {
   expect(answer).toBe(401);
 });
 
-it('the file of CAs is read again: what is none leaves the old ones, and new ones count alone', async () => {
+it('reads the file of CAs again: what is none leaves the old ones, and new ones count alone', async () => {
   const file = join(directory, 'ca.pem');
   const lines = world.log.length;
   await writeFile(file, 'half a file');

@@ -1,6 +1,7 @@
 /**
- * The memory limit of the coordinator's container, enforced by the kernel: a process that comes to it is killed. Needs root and a control group (v1 or v2) that
- * can be written; elsewhere attacks only measure, and say so.
+ * The memory limit of the coordinator's container, enforced by the kernel: a process that comes to
+ * it is killed. Needs root and a control group (v1 or v2) that can be written; elsewhere attacks
+ * only measure, and say so.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
@@ -51,7 +52,10 @@ export const nodeOptions = async (): Promise<string> => {
   return /"NODE_OPTIONS","value":"([^"]+)"/.exec(JSON.stringify(objects))?.[1] ?? '';
 };
 
-/** Undefined where there is none, which the output says. `bytes`: by default the coordinator's limit. */
+/**
+ * Undefined where there is none, which the output says. `bytes`: by default the coordinator's
+ * limit.
+ */
 export const createControlGroup = async (bytes?: number): Promise<ControlGroup | undefined> => {
   const limit = bytes ?? (await limitOfManifest());
   for (const version of VERSIONS) {

@@ -1,6 +1,7 @@
 /**
- * What the thief of the coordinator's token can do with each of its rights: all of test/golden/rights, with the worst that was found, tried on the
- * real API server. docs/security.md lists it. Nothing is stored: --dry-run=server goes through all of admission.
+ * What the thief of the coordinator's token can do with each of its rights: all of
+ * test/golden/rights, with the worst that was found, tried on the real API server. docs/security.md
+ * lists it. Nothing is stored: --dry-run=server goes through all of admission.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +16,7 @@ const MARK = {
 const DRY = '--dry-run=server';
 
 let world: World;
-/** Of the coordinator, and of CNFs. */
+/** Namespaces of the coordinator, and of CNFs. */
 let home: string;
 let edge: string;
 let stolen: string;

@@ -1,6 +1,7 @@
 /**
- * Who may write the rules of a namespace, with all verbs and subresources, takes the finalizer from a rule before its deletion, so that it would go before
- * agents have confirmed. What is tried on a rule that is being deleted: `test/e2e/policy-cases.ts`.
+ * A user with the right to write the rules of a namespace, with all verbs and subresources, takes
+ * the finalizer from a rule before its deletion, so that it would go before agents have confirmed.
+ * What is tried on a rule that is being deleted: `test/e2e/policy-cases.ts`.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AGENTS_FINALIZER } from '#shared/names.ts';
@@ -48,7 +49,7 @@ afterAll(async () => {
 const finalizers = async (): Promise<readonly string[] | undefined> =>
   (await world.client.get(firewallZone, { namespace, name })).metadata.finalizers;
 
-it('with a coordinator, a change that would lose the finalizer keeps it, such as kubectl replace', async () => {
+it('keeps the finalizer with a coordinator in a change that would lose it, such as kubectl replace', async () => {
   const tenant = world.clientAs(TENANT);
   const replaced = async (): Promise<string> => {
     const { metadata, ...rest } = await world.client.get(firewallZone, { namespace, name });
@@ -64,7 +65,7 @@ it('with a coordinator, a change that would lose the finalizer keeps it, such as
 it.each([
   ['the rule', undefined, 'who removes it before needs the right to verb release'],
   ['its status', 'status', 'status: the coordinator alone writes it'],
-])('without a coordinator, it is not taken by a patch of %s', async (_, subresource, words) => {
+])('keeps it without a coordinator through a patch of %s', async (_, subresource, words) => {
   await world.stopCoordinator();
   const tenant = world.clientAs(TENANT);
   const patched = tenant.patch(firewallZone, { namespace, name }, { patch: LET_GO, subresource });

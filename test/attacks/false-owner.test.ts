@@ -1,7 +1,8 @@
 /**
- * A tenant that may write pods has one of his counted as a pod of a CNF, so that its rules never are in sync and deletions of rules wait for ever: by an
- * owner that did not make the pod, or an agent that the webhook did not put in. Before, nobody looked at owners, pods that opt out were not looked
- * at, and a label that came later was not seen.
+ * A tenant that may write pods has one of his counted as a pod of a CNF, so that its rules never
+ * are in sync and deletions of rules wait for ever: by an owner that did not make the pod, or an
+ * agent that the webhook did not put in. Before, owners were not looked at, pods that opt out were
+ * not looked at, and a label that came later was not seen.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -16,7 +17,10 @@ const NOBODY = '00000000-0000-4000-8000-000000000001';
 
 let world: World;
 let mallory: KubeClient;
-/** May do all with pods and workloads, and with an operator's kinds, which includes each subresource. */
+/**
+ * May do all with pods and workloads, and with an operator's kinds, which includes each
+ * subresource.
+ */
 let wildcard: KubeClient;
 /** May write the status of ReplicaSets, and nothing else of them. */
 let status: KubeClient;
@@ -164,7 +168,7 @@ const change = (name: string, metadata: object): Promise<unknown> => {
 
 const BY_OWNER = /only its controller may make an object the owner of a CNF's pod/;
 const BY_LABEL = /sdewanPurpose cannot be given to a pod that is there/;
-/** The webhook refuses, or nobody answers in its place. */
+/** The webhook refuses, or does not answer. */
 const BY_WEBHOOK = /pods\.sdewan\.akraino\.org/;
 
 /** What he tries with a pod of the name, and who refuses it. */
@@ -218,7 +222,7 @@ triesAll('while a coordinator answers');
 
 describe('what is let through', () => {
   it.each(workloadResources.filter(({ kind }) => kind !== 'DaemonSet'))(
-    'a pod that a $kind makes, with its agent',
+    'includes a pod that a $kind makes, with its agent',
     async ({ kind }) => {
       const name = `real-${kind.toLowerCase()}`;
       await applied([workload(kind, name, { sdewanPurpose: name })]);
@@ -234,24 +238,27 @@ describe('what is let through', () => {
     ],
     'who may do all with it in all namespaces': [],
   };
-  it.each(Object.entries(operators))("a pod of an operator's own kind, by %s", async (_, rules) => {
-    const name = rules.length > 0 ? 'operator-here' : 'operator-everywhere';
-    const operator = world.clientAs(name);
-    await grant(name, userNamed(name), [WRITES_PODS, ...rules]);
-    if (rules.length === 0) await grantEverywhere(name);
-    await vi.waitFor(() => operator.list(podResource, { namespace }), 300_000);
-    const labels = { sdewanPurpose: name };
-    const made = await create(pod(name, { labels, owner: CNF_SET }), operator);
-    expect(JSON.stringify(made)).toContain('"name":"sdewan-agent"');
-  });
+  it.each(Object.entries(operators))(
+    "includes a pod of an operator's own kind, by %s",
+    async (_, rules) => {
+      const name = rules.length > 0 ? 'operator-here' : 'operator-everywhere';
+      const operator = world.clientAs(name);
+      await grant(name, userNamed(name), [WRITES_PODS, ...rules]);
+      if (rules.length === 0) await grantEverywhere(name);
+      await vi.waitFor(() => operator.list(podResource, { namespace }), 300_000);
+      const labels = { sdewanPurpose: name };
+      const made = await create(pod(name, { labels, owner: CNF_SET }), operator);
+      expect(JSON.stringify(made)).toContain('"name":"sdewan-agent"');
+    },
+  );
 
-  it('a pod without an owner that opts out, where there is no other CNF', async () => {
+  it('includes a pod without an owner that opts out, where there is no other CNF', async () => {
     const labels = { sdewanPurpose: 'alone' };
     const made = await create(pod('alone', { labels, annotations: OPTED_OUT }));
     expect(JSON.stringify(made)).not.toContain('sdewan-agent');
   });
 
-  it('the label of the agent, taken away and given back', async () => {
+  it('includes the label of the agent, taken away and given back', async () => {
     await create(pod('again', { labels: { sdewanPurpose: 'again' } }));
     await change('again', { labels: { sdewanPurpose: null } });
     await change('again', { labels: { sdewanPurpose: 'again' } });

@@ -1,6 +1,6 @@
 /**
- * Who may make tokens of service accounts (`create` on serviceaccounts/token) reports in the place of a CNF's agent. Beside it runs the agent's own
- * reporting, as in a pod.
+ * A user with the right to make tokens of service accounts (`create` on serviceaccounts/token)
+ * reports in the place of a CNF's agent. Beside it runs the agent's own reporting, as in a pod.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

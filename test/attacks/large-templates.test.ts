@@ -1,6 +1,8 @@
 /**
- * A tenant with `create` on CNFDeployments, where ClusterRole sdewan-fleet is not bound, writes templates as large as etcd takes them: the API server would answer
- * the coordinator before it has read what it sends. What is beyond the bound is refused, also while no coordinator runs; of what is within it nothing is sent.
+ * A tenant with `create` on CNFDeployments, where ClusterRole sdewan-fleet is not bound, writes
+ * templates as large as etcd takes them: the API server would answer the coordinator before it has
+ * read what it sends. What is beyond the bound is refused, also while no coordinator runs; of what
+ * is within it nothing is sent.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NewObject } from '#shared/kube/client.ts';
@@ -44,13 +46,13 @@ const degradedOf = async (name: string) => {
   return status?.conditions?.find(({ type }) => type === 'Degraded');
 };
 
-it('one beyond the bound is refused, and says how large it may be', async () => {
+it('refuses one beyond the bound, and says how large it may be', async () => {
   await expect(create('large', 900_000)).rejects.toThrow(
     `bytes as JSON, and at most ${MAX_TEMPLATE_BYTES} are rolled out`,
   );
 });
 
-it('the largest ones are not sent, and another namespace is served meanwhile', async () => {
+it('does not send the largest ones, and serves another namespace meanwhile', async () => {
   const others = await world.createNamespace();
   const names = Array.from({ length: MANY }, (_, at) => `cnf-${at}`);
   for (const name of names) await create(name, MAX_TEMPLATE_BYTES - 1_000);
@@ -68,7 +70,7 @@ it('the largest ones are not sent, and another namespace is served meanwhile', a
     });
 });
 
-it('while no coordinator runs no template is taken, and all else of one that is there can be changed', async () => {
+it('takes no template while no coordinator runs, and all else of one that is there can be changed', async () => {
   await world.stopCoordinator();
   await expect(create('later', 900_000)).rejects.toThrow(/failed calling webhook "cnf-deployments/);
   const key = { namespace, name: 'cnf-0' };

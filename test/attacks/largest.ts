@@ -2,7 +2,7 @@
 import type { NewObject } from '#shared/kube/client.ts';
 import { RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
 
-/** Of all annotations, by policy `sdewan-size`; the name of one counts. */
+/** Bytes of all annotations, by policy `sdewan-size`; the name of one counts. */
 const ANNOTATIONS = 32_768;
 const ANNOTATIONS_OF_A_SITE = 262_144;
 
@@ -45,7 +45,7 @@ const firewallRuleSpec = {
 
 export const largestFirewallRule = objectOf('FirewallRule', firewallRuleSpec, ANNOTATIONS);
 
-/** Of the kind with the largest specs: nearly all of one is names of others. */
+/** A rule of the kind with the largest specs: nearly all of one is names of others. */
 const proposals = (prefix: string): string[] =>
   many(64, (at) => `${prefix}_${at}_`.padEnd(253, 'x'));
 

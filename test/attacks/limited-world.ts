@@ -1,4 +1,7 @@
-/** A coordinator with the memory that its Deployment gives it: what Node is told of it, and the limit, which the kernel enforces where root is there. */
+/**
+ * A coordinator with the memory that its Deployment gives it: what Node is told of it, and the
+ * limit, which the kernel enforces where root is there.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
@@ -23,7 +26,10 @@ export const createLimitedWorld = async (env: Record<string, string> = {}): Prom
 /** Lists are read beside each other: one may come after another namespace has been served. */
 const QUIET_MS = 3_000;
 
-/** The most memory that the coordinator has had, in MiB, when a rule of another namespace has its status and no more has been added for a while. */
+/**
+ * The most memory that the coordinator has had, in MiB, when a rule of another namespace has its
+ * status and no more has been added for a while.
+ */
 export const peakOnceItServes = async (world: World): Promise<number> => {
   const namespace = await world.createNamespace();
   await world.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
@@ -41,7 +47,10 @@ export const peakOnceItServes = async (world: World): Promise<number> => {
   }
 };
 
-/** The same of a coordinator before the attack: the less of two starts, since one was seen to take a third more than any other. */
+/**
+ * The same of a coordinator before the attack: the less of two starts, since one was seen to take a
+ * third more than any other.
+ */
 export const peakBefore = async (world: World): Promise<number> => {
   const first = await peakOnceItServes(world);
   await world.stopCoordinator();

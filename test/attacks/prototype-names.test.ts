@@ -1,6 +1,7 @@
 /**
- * Names that each object of JavaScript has, wherever a tenant chooses a name: `agent-toString` once made the coordinator answer 500, so that the API server
- * took it as away. Each is refused, or taken, as any other word.
+ * Names that each object of JavaScript has, wherever a tenant chooses a name: `agent-toString` once
+ * made the coordinator answer 500, so that the API server took it as away. Each is refused, or
+ * taken, as any other word.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, type World } from '../integration/admission/world.ts';
@@ -130,7 +131,10 @@ const places: Record<string, (name: string) => Fields> = {
   }),
 };
 
-/** What the API server says of a webhook that answers otherwise than with a review. One that is late may be so for other reasons. */
+/**
+ * What the API server says of a webhook that answers otherwise than with a review. One that is late
+ * may be so for other reasons.
+ */
 const brokenIn = (said: string): string[] =>
   said
     .split('\n')
@@ -138,7 +142,7 @@ const brokenIn = (said: string): string[] =>
     .filter((line) => !/deadline exceeded|timeout/i.test(line));
 
 describe('names of Object.prototype', () => {
-  it.each(Object.entries(places))('as %s', async (place, objectWith) => {
+  it.each(Object.entries(places))('count as %s', async (place, objectWith) => {
     const suffix = Object.keys(places).indexOf(place);
     const objects = NAMES.map(objectWith).map((object) => {
       const metadata = Object(object['metadata']);

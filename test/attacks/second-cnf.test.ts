@@ -1,6 +1,8 @@
 /**
- * A tenant that may create workloads makes a second one for the purpose of a CNF, with the label in its pod template only, where no webhook for workloads
- * sees it, and pods that opt out of the agent, or bring one that never reports. Before, its pods counted: all rules of the CNF were out of sync.
+ * A tenant that may create workloads makes a second one for the purpose of a CNF, with the label in
+ * its pod template only, where no webhook for workloads sees it, and pods that opt out of the
+ * agent, or bring one that never reports. Before, its pods counted: all rules of the CNF were out
+ * of sync.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '#shared/kube/objects.ts';
@@ -87,7 +89,7 @@ describe('a second workload with the label in its pod template only gets no pods
     await expectRefused(namespace, second);
   });
 
-  it('in a namespace without agents', async () => {
+  it('happens in a namespace without agents', async () => {
     const namespace = await world.createNamespace();
     await world.kubectl('label', 'namespace', namespace, 'sdewan.akraino.org/inject=disabled');
     await cnfIn(namespace);
@@ -95,7 +97,7 @@ describe('a second workload with the label in its pod template only gets no pods
   });
 });
 
-it('while no coordinator answers, pods of a CNF do not wait for this check', async () => {
+it('does not hold up pods of a CNF while no coordinator answers', async () => {
   const namespace = await world.createNamespace();
   await world.stopCoordinator();
   const second = { annotations: OPTED_OUT };

@@ -1,7 +1,8 @@
 /**
- * Somebody who reaches the coordinator's port, and has no right on the API server, sends what the API server and agents send. Before the paths of
- * webhooks ended in a token he had objects made in any namespace, filled logs and memory, and had the API server asked about every
- * string that he called a token.
+ * A client that reaches the coordinator's port, and has no right on the API server, sends what the
+ * API server and agents send. Before the paths of webhooks ended in a token it had objects made in
+ * any namespace, filled logs and memory, and had the API server asked about every string that it
+ * called a token.
  */
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:https';
@@ -175,7 +176,7 @@ describe('a stranger', () => {
     expect(after.peak).toBeLessThan(200);
   });
 
-  it('locks nobody out by opening connections', async () => {
+  it('locks no client out by opening connections', async () => {
     const { port, hostname } = new URL(world.url);
     const before = filesOf(world.pid());
     for (let opened = 0; opened < CONNECTIONS; opened += 1) {

@@ -1,8 +1,10 @@
 /**
- * What admission costs whoever creates rules: `node test/bench/admission.ts [--rules 0,5000,10000] [--writers 1,16] [--creates 400]`. The
- * whole product on processes, webhooks by its Service. Prints creates a second, what the API server says that each webhook took, and the
- * CPU of each program for a create; the same once more by a user whom the webhooks do not ask about, which is the API server's own share.
- * To compare two versions, give each a folder of bundled programs by `SDEWAN_TEST_PROGRAMS`, and run them in turn.
+ * What admission costs the authors of rules: `node test/bench/admission.ts [--rules 0,5000,10000]
+ * [--writers 1,16] [--creates 400]`. The whole product on processes, webhooks by its Service.
+ * Prints creates a second, what the API server says that each webhook took, and the CPU of each
+ * program for a create; the same once more by a user whom the webhooks do not ask about, which is
+ * the API server's own share. To compare two versions, give each a folder of bundled programs by
+ * `SDEWAN_TEST_PROGRAMS`, and run them in turn.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * What one agent costs: `node test/bench/agent.ts [rules] [idle seconds]`. The bundled agent as its own process, a real API
- * server, a simulator in a process of its own whose `fw4 reload` takes the measured 0.6 ms per section. Prints a table.
+ * What one agent costs: `node test/bench/agent.ts [rules] [idle seconds]`. The bundled agent as its
+ * own process, a real API server, a simulator in a process of its own whose `fw4 reload` takes the
+ * measured 0.6 ms per section. Prints a table.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -173,7 +174,10 @@ const cpuSeconds = (pid: number | undefined): number => {
   return (Number(fields[13]) + Number(fields[14])) / 100;
 };
 
-/** Requests for rule CRs that the API server has taken since it started. Watches count when they end. */
+/**
+ * Requests for rule CRs that the API server has taken since it started. Watches count when they
+ * end.
+ */
 const ruleRequests = async (cluster: Cluster): Promise<number> => {
   const { stdout } = await cluster.kubectl(['get', '--raw', '/metrics']);
   return stdout
@@ -196,7 +200,8 @@ const run = async (): Promise<void> => {
     const apiServer = await prepareServiceAccount(cluster, namespace);
     const openwrt = await startSimulatorProcess();
     await createRules(cluster, namespace);
-    // The first list of a CRD's objects fills the API server's cache, and is put off by a second: not the agent's doing.
+    // The first list of a CRD's objects fills the API server's cache, and is put off by a second:
+    // not the agent's doing.
     await cluster.kubectl(['get', 'sdewan', '--all-namespaces', '--output', 'name'], {
       timeoutMs: 60_000,
     });

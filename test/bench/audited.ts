@@ -1,4 +1,7 @@
-/** A cluster whose API server keeps a record of what the coordinators write, for benchmarks that count it. */
+/**
+ * A cluster whose API server keeps a record of what the coordinators write, for benchmarks that
+ * count it.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,14 +44,17 @@ export type JournalLine = {
 
 export type AuditedCluster = {
   cluster: Cluster;
-  /** Of the coordinators since the beginning, by resource, and the code of those that were refused; without Leases and reviews. */
+  /**
+   * Requests of the coordinators since the beginning, by resource, and the code of those that were
+   * refused; without Leases and reviews.
+   */
   writes: () => Record<string, number>;
   /** Those of roll-outs, in their order. */
   journal: () => JournalLine[];
   stop: () => Promise<void>;
 };
 
-/** Of roll-outs. */
+/** Times of roll-outs. */
 const OF_FLEETS = new Set([
   'cnfdeployments',
   'cnfdeployments/status',
@@ -59,7 +65,10 @@ const OF_FLEETS = new Set([
   'pods/status',
 ]);
 
-/** Events are apart, since they tell people what was done; so are statuses of rules, which follow the pods with any Deployment. */
+/**
+ * Events are apart, since they tell people what was done; so are statuses of rules, which follow
+ * the pods with any Deployment.
+ */
 export const total = (counted: Readonly<Record<string, number>>) => ({
   writes: Object.entries(counted)
     .filter(([resource]) => OF_FLEETS.has(resource.split(' ')[0] ?? ''))

@@ -1,7 +1,10 @@
 /**
- * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5] [--bake 3] [--list]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost;
- * by one watch the time from every rule being applied to each new pod having the traffic, and the share of a roll-out that is not the start
- * of pods, their first pass or the bake; by the API server's audit log the coordinator's writes, with --list those of the last roll-out and of all Deployments one by one. And how soon a set that fails is gone.
+ * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5] [--bake 3]
+ * [--list]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost; by one watch the
+ * time from every rule being applied to each new pod having the traffic, and the share of a
+ * roll-out that is not the start of pods, their first pass or the bake; by the API server's audit
+ * log the coordinator's writes, with --list those of the last roll-out and of all Deployments one
+ * by one. And how soon a set that fails is gone.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -81,7 +84,7 @@ const measure = async (replicas: number): Promise<void> => {
   const writtenAt = new Map<number, number>();
   const gatesAt: number[] = [];
   const opened = new Set<string>();
-  /** Of pods whose gate is open: when each was ready. */
+  /** When each pod whose gate is open was ready. */
   const readyAt = new Map<string, number>();
   const pods = new Map<string, boolean>();
   await cluster.api.watch<KubeObject>(

@@ -1,6 +1,7 @@
 /**
- * Real memory and CPU of the agent's container, from its control group on a real node, by number of rules. The requests and limits of
- * the sidecar are set from it. As root: `node test/bench/node-agent.ts [RULES …]`, by default 0 100 1000 5000 (10 minutes).
+ * Real memory and CPU of the agent's container, from its control group on a real node, by number of
+ * rules. The requests and limits of the sidecar are set from it. As root: `node
+ * test/bench/node-agent.ts [RULES …]`, by default 0 100 1000 5000 (10 minutes).
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -1,9 +1,11 @@
 /**
- * How long one changed firewall rule among many takes on a real device: from the event that tells the agent's loop of it to the kernel,
- * as `nft monitor` sees it, and to the end of the pass; with the CPU of agent and device for each. `node test/bench/one-change.ts --url U
- * --inside CMD [--rules 1000] [--changes 15] [--kubeconfig FILE]`, where CMD starts a program in the device. It uses the login `sdewan` of
- * test/openwrt-device, and needs the device for itself. With a kubeconfig (`npx kind-test-harness up` prints one) each change is watched by
- * commit-confirm, as in a pod; without one it is off.
+ * How long one changed firewall rule among many takes on a real device: from the event that tells
+ * the agent's loop of it to the kernel, as `nft monitor` sees it, and to the end of the pass; with
+ * the CPU of agent and device for each. `node test/bench/one-change.ts --url U --inside CMD
+ * [--rules 1000] [--changes 15] [--kubeconfig FILE]`, where CMD starts a program in the device. It
+ * uses the login `sdewan` of test/openwrt-device, and needs the device for itself. With a
+ * kubeconfig (`npx kind-test-harness up` prints one) each change is watched by commit-confirm, as
+ * in a pod; without one it is off.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +46,10 @@ const [program = '', ...args] = inside.split(' ');
 const run = (input: string): string =>
   execFileSync(program, [...args, 'sh'], { input, encoding: 'utf8' });
 
-/** Milliseconds of CPU of the device's programs so far, those that have ended as well. Not of our monitor, whose output is what we look at. */
+/**
+ * Milliseconds of CPU of the device's programs so far, those that have ended as well. Not of our
+ * monitor, whose output is what we look at.
+ */
 const deviceCpu = (): number => {
   const lines = run('cat /proc/[0-9]*/stat 2>/dev/null; true').split('\n');
   const ticks = lines.flatMap((line) => {
@@ -62,7 +67,10 @@ const agentCpu = (): number => {
 
 /** When the kernel last told of a rule of nft that has come. */
 let inKernelAt = 0;
-/** Ends with its input: a signal would reach the program that has started it in the device, and not it. */
+/**
+ * Ends with its input: a signal would reach the program that has started it in the device, and not
+ * it.
+ */
 const MONITOR = 'nft monitor new rules & cat >/dev/null; kill $!';
 const monitor = spawn(program, [...args, 'sh', '-c', MONITOR], {
   stdio: ['pipe', 'pipe', 'inherit'],

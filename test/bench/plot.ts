@@ -1,6 +1,7 @@
 /**
- * `node test/bench/plot.ts`: docs/performance.svg, drawn from the tables of docs/performance.md whose heading says "plotted". One
- * bar per row: its first cell is the label, its second the number.
+ * `node test/bench/plot.ts`: docs/performance.svg, drawn from the tables of docs/performance.md
+ * whose heading says "plotted". One bar per row: its first cell is the label, its second the
+ * number.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,10 @@
 /**
  * How soon NetworkPolicies follow pods into the kernels of a CNF, and what it costs, on a cluster:
- * `node test/bench/policy.ts [--pods 1000] [--policies 100] [--cnfs 2] [--rate 50] [--seconds 60] [--alone 0]`.
- * From the moment at which a client asks for a change to the load of nft that has it, by the journal of the device; CPU time of each program
- * over the time of the changes. No kubelet runs the pods that policies are about. `--alone`: for so many seconds before it the same changes while no
- * coordinator runs, which is what the API server takes for the changes themselves.
+ * `node test/bench/policy.ts [--pods 1000] [--policies 100] [--cnfs 2] [--rate 50] [--seconds 60]
+ * [--alone 0]`. From the moment at which a client asks for a change to the load of nft that has it,
+ * by the journal of the device; CPU time of each program over the time of the changes. No kubelet
+ * runs the pods that policies are about. `--alone`: for so many seconds before it the same changes
+ * while no coordinator runs, which is what the API server takes for the changes themselves.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -108,7 +109,7 @@ const runningFile = (namespace: string, pod: string, container: string): string 
   join(cluster.podDirectory(namespace, pod), 'containers', container, 'running.json');
 const pidOf = (...of: [namespace: string, pod: string, container: string]): number =>
   running.parse(JSON.parse(readFileSync(runningFile(...of), 'utf8'))).pid;
-/** Of the control plane of this cluster. */
+/** Figures of the control plane of this cluster. */
 const programPids = (program: string): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -145,7 +146,8 @@ const quantile = (sorted: readonly number[], part: number): number =>
 try {
   await installProduct(cluster);
   const namespace = await cluster.createNamespace('policy-bench');
-  // Of their own, so that the CNF's pods are in no group: 5,000 pods are as many as a group may have.
+  // Pods of their own, so that the CNF's pods are in no group: 5,000 pods are as many as a group
+  // may have.
   const cnfNamespace = await cluster.createNamespace('policy-bench-cnf');
   const tableOf = (pod: string): Promise<string> =>
     policyTableOf(cluster, { namespace: cnfNamespace, pod });
@@ -270,7 +272,7 @@ try {
 
   const setOf = (role: string): string =>
     `g_${groupId({ pods: { matchLabels: { role } }, namespaces: { name: namespace } })}_4`;
-  /** Of all groups of roles, in all kernels. */
+  /** Members of all groups of roles, in all kernels. */
   const wrongAtTheEnd = async (): Promise<number> => {
     const expected = new Map<string, string[]>();
     for (const [name, role] of roles)

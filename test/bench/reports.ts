@@ -1,6 +1,8 @@
 /**
- * What a heartbeat costs the coordinator, and a connection that an agent keeps: `node --expose-gc test/bench/reports.ts [--pods 300] [--rounds 20]`. The
- * intake as it is served, over TLS, without an API server and without what follows from news, in this process; the clients of agents in another.
+ * What a heartbeat costs the coordinator, and a connection that an agent keeps: `node --expose-gc
+ * test/bench/reports.ts [--pods 300] [--rounds 20]`. The intake as it is served, over TLS, without
+ * an API server and without what follows from news, in this process; the clients of agents in
+ * another.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** Many sets of values in one call of Helm: a chart that has ours as many times as there are cases, each with values of its own. */
+/**
+ * Many sets of values in one call of Helm: a chart that has ours as many times as there are cases,
+ * each with values of its own.
+ */
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VERSION } from '#shared/own-version.ts';

@@ -1,4 +1,7 @@
-/** The chart, as the real Helm renders it: what deploy/ installs, object by object, and each of its values changes something. */
+/**
+ * The chart, as the real Helm renders it: what deploy/ installs, object by object, and each of its
+ * values changes something.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,7 +63,10 @@ const expectSame = (chart: Objects, base: Objects): void => {
     expect([key, alike(chart.get(key))]).toEqual([key, alike(object)]);
 };
 
-/** kustomize puts what it merges into a list of named items to its front, and an empty line into folded text. */
+/**
+ * kustomize puts what it merges into a list of named items to its front, and an empty line into
+ * folded text.
+ */
 const alike = (value: unknown): unknown => {
   if (Array.isArray(value)) {
     const names = value.map((item) => named.safeParse(item).data?.name);
@@ -156,7 +162,7 @@ describe('the chart', async () => {
     const { values } = chartOf().values;
     /** Without a default of its own. */
     const required = new Map([['networkPolicy.apiServerCIDRs', ['192.0.2.0/24']]]);
-    /** Of each value the usual one and the other one, where it says something. */
+    /** The usual value and the other one, where it says something. */
     const cases = values.flatMap(({ path, default: usual, example, needs }) => [
       { ...needs, [path]: required.get(path) ?? usual },
       { ...needs, [path]: example },
@@ -176,12 +182,12 @@ describe('the chart', async () => {
       expect(texts.get(aliasOf(2 * at + 1)) === usual).toBe(false);
     });
 
-    it('that is missing where it is needed is named: a NetworkPolicy without blocks would let everybody in', async () => {
+    it('is named when it is missing where it is needed: a NetworkPolicy without blocks would let all in', async () => {
       const { code, said } = await helm('template', ...RELEASE, '--set=networkPolicy.enabled=true');
       expect([code, said]).toEqual([1, expect.stringContaining('apiServerCIDRs: must name')]);
     });
 
-    it('that nobody knows is refused', async () => {
+    it('is refused when it is not known', async () => {
       const sections = ['', ...Object.keys(chartOf().values.sections).map((path) => `${path}.`)];
       expect(sections.length).toBeGreaterThan(8);
       const folder = join(home, 'unknown');

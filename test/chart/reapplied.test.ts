@@ -1,6 +1,7 @@
 /**
- * Manifests come back from the API server as they were written, defaults where they count among them: what is applied again changes nothing, and who
- * applies the same by server-side apply, under a name of its own, has no conflict. On a control plane without the product.
+ * Manifests come back from the API server as they were written, defaults where they count among
+ * them: what is applied again changes nothing, and who applies the same by server-side apply, under
+ * a name of its own, has no conflict. On a control plane without the product.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,7 +47,10 @@ const examples = async (): Promise<string> => {
   return `${out}\n---\n${await readFile(join(DEPLOY, 'examples/rules.yaml'), 'utf8')}`;
 };
 
-/** Of a PodDisruptionBudget kubectl sends the selector each time, since it is to be replaced as a whole; the API server then changes nothing. */
+/**
+ * kubectl sends the selector of a PodDisruptionBudget each time, since it is to be replaced as a
+ * whole; the API server then changes nothing.
+ */
 const isUnchanged = (line: string): boolean =>
   / unchanged$|^poddisruptionbudget\S+ configured$/.test(line);
 

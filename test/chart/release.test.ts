@@ -1,6 +1,7 @@
 /**
- * The life of a release with the real Helm, by the commands of docs/chart.md, on a real API server, with rules in place all the time: installed, upgraded with another CRD, rolled
- * back, refused to go, gone from under them.
+ * The life of a release with the real Helm, by the commands of docs/chart.md, on a real API server,
+ * with rules in place all the time: installed, upgraded with another CRD, rolled back, refused to
+ * go, gone from under them.
  */
 import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -26,7 +27,7 @@ import { sdewan } from '../stack/sdewan.ts';
 const page = blocksIn('docs/chart.md', readFileSync(join(ROOT, 'docs/chart.md'), 'utf8'));
 const PURPOSE = 'cnf-1';
 const ZONES = 'firewallzones.batch.sdewan.akraino.org';
-/** Of Helm: longer than any step of `sdewan uninstall`. */
+/** Helm's timeout: longer than any step of `sdewan uninstall`. */
 const TIMEOUT = '--timeout=500s';
 const RELEASE = ['sdewan', `--namespace=${SYSTEM_NAMESPACE}`];
 
@@ -176,7 +177,7 @@ describe('a release', async () => {
     await waitInSync(cluster, namespace, seedRules);
   });
 
-  it('with `keep` goes from under its rules', async () => {
+  it('goes from under its rules with `keep`', async () => {
     const before = await uids();
     await follow(2);
     expect(await uids()).toBe(before);

@@ -1,6 +1,8 @@
 /**
- * The rights that operators give to the agent's login (`test/openwrt-simulator/acl/sdewan-agent.json`, printed in docs/drivers.md):
- * without any one of them, something that the ubus driver promises does not work. The simulator enforces rights as rpcd does.
+ * The rights that operators give to the agent's login
+ * (`test/openwrt-simulator/acl/sdewan-agent.json`, printed in docs/drivers.md): without any one of
+ * them, something that the ubus driver promises does not work. The simulator enforces rights as
+ * rpcd does.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What an OpenWRT can do, found out over ubus with either login; measured on real devices (docs/drivers.md#what-an-openwrt-can-do). */
+/**
+ * What an OpenWRT can do, found out over ubus with either login; measured on real devices
+ * (docs/drivers.md#what-an-openwrt-can-do).
+ */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';

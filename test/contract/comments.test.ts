@@ -1,6 +1,7 @@
 /**
- * Comments in OpenWRT's files are lost by the first write, as by any `uci commit`. The ledger says of which packages that was us, once for
- * each: not when the write was undone, and also when the agent died before it could see the end of it.
+ * Comments in OpenWRT's files are lost by the first write, as by any `uci commit`. The ledger says
+ * of which packages that was us, once for each: not when the write was undone, and also when the
+ * agent died before it could see the end of it.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -106,7 +107,7 @@ it('stay, where the one that wrote died before the change was permanent and the 
   expect(lost()).toEqual([]);
 });
 
-it('that an administrator has removed are not reported as lost', async () => {
+it('are not reported as lost when an administrator has removed them', async () => {
   openwrt.write('firewall', openwrt.text('firewall').replaceAll(/^\s*#.*\n/gm, ''));
   await agent.run(RULES);
   expect(lost()).toEqual([]);

@@ -1,4 +1,7 @@
-/** Files as a part of the device, by what the driver does with them: their contents may change, and a change that is refused leaves them. */
+/**
+ * Files as a part of the device, by what the driver does with them: their contents may change, and
+ * a change that is refused leaves them.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -92,7 +95,7 @@ describe('a file whose content changes', () => {
   });
 });
 
-it('a file that the agent before has written is removed, by its ledger', async () => {
+it('removes a file that the agent before has written, by its ledger', async () => {
   for (const path of [PATH, OTHER]) writeFileSync(onDevice(path), 'of the agent before');
   writeFileSync(
     join(openwrt.folder, 'ledger.json'),

@@ -1,4 +1,7 @@
-/** The simulator against the record of ICN's real REST: every exchange is sent to it, in order, and answered alike. */
+/**
+ * The simulator against the record of ICN's real REST: every exchange is sent to it, in order, and
+ * answered alike.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
 import { comparableAnswer, createReplay } from './icn/replay.ts';
@@ -10,7 +13,7 @@ import { readRecording } from './recordings/read.ts';
 const rest = readRecording('icn-rest');
 const more = readRecording('icn-rest-more');
 
-test('every recorded exchange is here', () => {
+test('has every recorded exchange', () => {
   expect([rest.exchanges.length, more.exchanges.length]).toEqual([187, 569]);
 });
 
@@ -36,7 +39,7 @@ describe('icn-rest', () => {
     },
   );
 
-  test('an image without ubus has no /ubus', async () => {
+  test('has no /ubus in an image without ubus', async () => {
     const answer = await fetch(`${simulator.url}/ubus`, { method: 'POST', body: '{}' });
     expect(answer.status).toBe(404);
   });
@@ -56,7 +59,7 @@ describe('icn-rest-more', () => {
 
   const replay = createReplay(() => simulator.url);
   const replayed = exchanges.filter(({ name }) => whyNotReplayed(name) === undefined);
-  test('all but the named exchanges are replayed', () => {
+  test('replays all but the named exchanges', () => {
     expect(exchanges.length - replayed.length).toBe(NOT_REPLAYED);
   });
   test.each(replayed)('$name', async (exchange) => {

@@ -1,6 +1,7 @@
 /**
- * The file of an import holds every key of its package. It is for its owner alone while it is there, and it is removed however the
- * change ends. Whoever else would hold a key is looked for in all of the device's files.
+ * The file of an import holds every key of its package. It is for its owner alone while it is
+ * there, and it is removed however the change ends. All of the device's files are searched for the
+ * key.
  */
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +57,9 @@ const holdersOfKeys = (): string[] => {
     .filter((path) => readFileSync(join(cwd, path), 'latin1').includes(KEY));
 };
 
-/** Resolves while the import hangs, with its file whole. `die`: nothing more comes of that agent. */
+/**
+ * Resolves while the import hangs, with its file whole. `die`: nothing more comes of that agent.
+ */
 const importing = async (before?: () => void): Promise<{ die: () => Promise<void> }> => {
   openwrt.simulator.faults.add({ ...IMPORTS, times: 1, action: { kind: 'hang' } });
   const driver = newAgent();
@@ -130,6 +133,6 @@ it('is removed at the next reading, where OpenWRT did not answer its removal', a
   await expect(driver.apply([CHANGE], NEVER)).rejects.toThrow(/./);
   expect(holdersOfKeys()).toContain(FILE);
   await driver.read(NEVER);
-  // The import itself was done, and nobody has noted what would tell it from somebody else's change.
+  // The import itself was done, and what would tell it from another's change was not noted.
   expect(holdersOfKeys()).toEqual(['/etc/config/ipsec']);
 });

@@ -1,4 +1,7 @@
-/** Certificates and keys of IPsec remotes: files on the OpenWRT that come before what refers to them, and go after it. */
+/**
+ * Certificates and keys of IPsec remotes: files on the OpenWRT that come before what refers to
+ * them, and go after it.
+ */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -86,7 +89,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
 
   beforeEach(() => start({ ipsecScript }));
 
-  it('they are there with the remote, for its owner alone, and go with it', async () => {
+  it('are there with the remote, for its owner alone, and go with it', async () => {
     const foreign = onDevice(join(keys, 'admin.pem'));
     writeFileSync(foreign, 'of an administrator');
     await agent.run([proposal, remote('hub')]);
@@ -115,7 +118,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
     expect(agent.states()).toEqual({ p1: 'Applied' });
   });
 
-  it('a folder that cannot be listed leaves the rules of other packages in force, and says so on those with files', async () => {
+  it('leave the rules of other packages in force when a folder cannot be listed, and say so on those with files', async () => {
     await agent.run([proposal, remote('hub')]);
     const rule = (port: string) =>
       cr('FirewallRule', 'web', { src: 'lan', proto: 'tcp', dest_port: port, target: 'REJECT' });
@@ -150,7 +153,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
     ['is gone', (path) => rmSync(path)],
     ['was changed', (path) => writeFileSync(path, 'of somebody', { mode: 0o644 })],
     ['is empty', (path) => writeFileSync(path, '')],
-  ])('a file that %s is repaired, and the service told', async (_what, damage) => {
+  ])('are repaired when a file %s, and the service is told', async (_what, damage) => {
     const left = await agent.run([proposal, remote('hub')]);
     expect(await agent.driver.fingerprint(new AbortController().signal)).toBe(left);
     const file = ownFileIn(keys);
@@ -164,7 +167,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
     expect(refusals()).toEqual([]);
   });
 
-  it('a file that cannot be written affects its rule only', async () => {
+  it('affect one rule only when its file cannot be written', async () => {
     const blocked = certificate('blocked');
     openwrt.simulator.faults.add({
       object: 'file',
@@ -185,7 +188,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
 });
 
 describe('an agent that is killed', () => {
-  it('between any two calls leaves nothing that the next does not repair', async () => {
+  it('leaves nothing between any two calls that the next does not repair', async () => {
     await start({ ipsecScript: 'swanctl' });
     const folders = FOLDERS.swanctl;
     const states = ['us', 'us, renewed'].map((of) => ({
@@ -238,7 +241,7 @@ describe('where OpenWRT cannot have them', () => {
   });
 });
 
-it('they need no more than their own rights, also on the staged path', async () => {
+it('need no more than their own rights, also on the staged path', async () => {
   const stock = join(SIMULATOR, 'factory/acl');
   const text = (path: string): string => readFileSync(path, 'utf8');
   const own = JSON.parse(text(join(SIMULATOR, 'acl/sdewan-agent.json')))['sdewan-agent'];

@@ -1,4 +1,7 @@
-/** What charon does not load, though UCI has it. In which words a service gets its rules: test/golden, and ipsec-certificates.test.ts. */
+/**
+ * What charon does not load, though UCI has it. In which words a service gets its rules:
+ * test/golden, and ipsec-certificates.test.ts.
+ */
 import { afterEach, expect, it } from 'vitest';
 import { secretKey } from '#shared/compile/types.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
@@ -33,7 +36,7 @@ const rules = [
 ];
 const secrets = new Map([[secretKey('vpn', 'psk'), 'K3y']]);
 
-it('a remote that charon does not load is not applied, in its words, until its proposal has a group', async () => {
+it('does not apply a remote that charon does not load, in its words, until its proposal has a group', async () => {
   openwrt = await startOpenwrt({ login: 'own', ipsecScript: 'swanctl' });
   const pass = await openPass(openwrt, { secrets });
   const { dh_group: _group, ...groupless } = ALGORITHMS;

@@ -1,6 +1,6 @@
 /**
- * Whatever is written, and in whichever way: the sections of others stay in the order in which they were, those between ours included,
- * where an administrator has put some there.
+ * Whatever is written, and in whichever way: the sections of others stay in the order in which they
+ * were, those between ours included, where an administrator has put some there.
  */
 import { describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';

@@ -1,6 +1,6 @@
 /**
- * A login that OpenWRT refuses is not tried at each look of the agent, by either driver; a restart of OpenWRT and another password are
- * noticed at the next look all the same.
+ * A login that OpenWRT refuses is not tried at each look of the agent, by either driver; a restart
+ * of OpenWRT and another password are noticed at the next look all the same.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** How long the agent waits for an OpenWRT, on one clock with it: the limits are the product's, the waiting is not real. */
+/**
+ * How long the agent waits for an OpenWRT, on one clock with it: the limits are the product's, the
+ * waiting is not real.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { OpenwrtUnreachableError, type Driver } from '../../agent/openwrt/driver.ts';

@@ -1,6 +1,7 @@
 /**
- * The simulator against the record of a real rpcd: every exchange is sent to it, in order, and answered alike. What was
- * done on the rig between the exchanges is done here, through the simulator's files and clock.
+ * The simulator against the record of a real rpcd: every exchange is sent to it, in order, and
+ * answered alike. What was done on the rig between the exchanges is done here, through the
+ * simulator's files and clock.
  */
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,7 +39,7 @@ const wholeBody = (exchange: Exchange, bodies: Bodies): string | undefined => {
   return body;
 };
 
-test('every recorded exchange is here', () => {
+test('has every recorded exchange', () => {
   expect([ubus.exchanges.length, apply.exchanges.length]).toEqual([241, 373]);
 });
 

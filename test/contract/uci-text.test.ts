@@ -1,6 +1,6 @@
 /**
- * Our reading and writing of UCI against the simulator's, which was written apart from it after libuci: whatever we write
- * reads the same there, and texts that nobody wrote on purpose are read or refused alike.
+ * Our reading and writing of UCI against the simulator's, which was written apart from it after
+ * libuci: whatever we write reads the same there, and random texts are read or refused alike.
  */
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf, ruleOf } from '#shared/compile/testing.ts';
@@ -26,7 +26,7 @@ const fromBytes = (bytes: string): string => Buffer.from(bytes, 'latin1').toStri
 const judged = ({ sections }: UciPackage) =>
   sections.map(({ name, type, options }) => ({ name, type, options }));
 
-it('a delta file brings a package to what is wanted, whatever the values hold', () => {
+it('brings a package to what is wanted by a delta file, whatever the values hold', () => {
   fc.assert(
     fc.property(anyPackage, anyPackage, (observed, { sections: desired }) => {
       const delta = deltaOf({ observed, desired, isOurs: ({ name }) => /[a-m0-4]$/i.test(name) });
@@ -43,7 +43,7 @@ it('a delta file brings a package to what is wanted, whatever the values hold', 
   );
 });
 
-it('a package is written byte for byte as the device writes it', () => {
+it('writes a package byte for byte as the device writes it', () => {
   fc.assert(
     fc.property(anyPackage, (uciPackage) => {
       const bytes = toBytes(formatPackage(uciPackage));
@@ -88,7 +88,10 @@ it('texts that are nearly UCI are read or refused alike', () => {
   );
 });
 
-/** Whatever a user can put into a CR: text of any kind in fields that take text, and in those that do not. */
+/**
+ * Whatever a user can put into a CR: text of any kind in fields that take text, and in those that
+ * do not.
+ */
 const hostile = fc.oneof(
   fc.string({ maxLength: 40 }),
   anyText,
@@ -123,7 +126,7 @@ const hostile = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-it("a CR's values stay in their options, whatever they hold", () => {
+it("keeps a CR's values in their options, whatever they hold", () => {
   let applied = 0;
   fc.assert(
     fc.property(hostile, hostile, hostile, (first, second, third) => {

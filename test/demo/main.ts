@@ -1,6 +1,7 @@
 /**
- * `npm run demo`: the main job, visibly, on a real Kubernetes control plane with CNF pods that run here as processes (or on a
- * real node). Ends with exit code 0 only if every step was seen true in the CNFs' own configuration files.
+ * `npm run demo`: the main job, visibly, on a real Kubernetes control plane with CNF pods that run
+ * here as processes (or on a real node). Ends with exit code 0 only if every step was seen true in
+ * the CNFs' own configuration files.
  */
 import { parseArgs } from 'node:util';
 import { createCnf } from '../stack/cnf.ts';

@@ -1,6 +1,6 @@
 /**
- * The main job, step by step, as an operator would do it: every step ends only when the CNFs' own configuration files and
- * `kubectl` show it. Throws at the first thing that does not come true.
+ * The main job, step by step, as an operator would do it: every step ends only when the CNFs' own
+ * configuration files and `kubectl` show it. Throws at the first thing that does not come true.
  */
 import type { Cluster } from 'kind-test-harness';
 import { goneSince } from '../judge/in-force.ts';
@@ -91,10 +91,16 @@ export const scaleTo = async (scenario: Scenario, replicas: number): Promise<voi
   await untilInSync(scenario, replicas);
 };
 
-/** A rule may say that it is in sync for this long after a pod's own status says that the pod is not Ready. */
+/**
+ * A rule may say that it is in sync for this long after a pod's own status says that the pod is not
+ * Ready.
+ */
 const MAX_LIE_MS = 1_000;
 
-/** Kills a CNF container: OpenWRT comes back with factory settings, and only the agent beside it knows the rules. */
+/**
+ * Kills a CNF container: OpenWRT comes back with factory settings, and only the agent beside it
+ * knows the rules.
+ */
 export const resetOneCnf = async (scenario: Scenario): Promise<void> => {
   const { cluster, namespace, screen } = scenario;
   const [pod] = await observePods(cluster, namespace, PURPOSE);
@@ -119,7 +125,10 @@ export const resetOneCnf = async (scenario: Scenario): Promise<void> => {
   screen.say(`no rule said that it is in sync for more than ${lie} ms while the pod was not Ready`);
 };
 
-/** When each firewall did without the rule, by the device's journal, and when the CR was gone, by the watch. */
+/**
+ * When each firewall did without the rule, by the device's journal, and when the CR was gone, by
+ * the watch.
+ */
 const sayConfirmations = async (
   { screen, cluster, namespace }: Scenario,
   started: number,

@@ -1,10 +1,16 @@
-/** What the demo's watcher sees: numbered steps with their times, and one table that redraws in place on a terminal. */
+/**
+ * What the demo's watcher sees: numbered steps with their times, and one table that redraws in
+ * place on a terminal.
+ */
 
 export type Screen = {
   /** Runs one step under its number; prints its title, what it says, and how long it took. */
   step: <T>(title: string, run: () => Promise<T>) => Promise<T>;
   say: (line: string) => void;
-  /** Replaces the table shown last; without a terminal it prints only when `lines` differ from the last. */
+  /**
+   * Replaces the table shown last; without a terminal it prints only when `lines` differ from the
+   * last.
+   */
   table: (lines: readonly string[]) => void;
   /** What is below stays: the next table is a new one. */
   keepTable: () => void;

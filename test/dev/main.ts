@@ -1,6 +1,6 @@
 /**
- * `npm run dev`: the product on processes, with a CNF and the seed's rules. Save a file of agent/, coordinator/ or shared/: what
- * runs it starts anew in its pod. Their logs are shown until Ctrl-C.
+ * `npm run dev`: the product on processes, with a CNF and the seed's rules. Save a file of agent/,
+ * coordinator/ or shared/: what runs it starts anew in its pod. Their logs are shown until Ctrl-C.
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

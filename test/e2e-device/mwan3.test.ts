@@ -1,6 +1,7 @@
 /**
- * mwan3 of a real OpenWRT under the whole product: values that would empty its chains are refused, or named and left out, an uplink that
- * goes down takes no rule out of sync, and what an administrator has in mwan3 stays in the kernel.
+ * mwan3 of a real OpenWRT under the whole product: values that would empty its chains are refused,
+ * or named and left out, an uplink that goes down takes no rule out of sync, and what an
+ * administrator has in mwan3 stays in the kernel.
  */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * The whole product with a real OpenWRT userland in each CNF pod: a rule of each kind is in sync and in the kernels of both, a change
- * and a removal too, and what somebody changes in the files is repaired.
+ * The whole product with a real OpenWRT userland in each CNF pod: a rule of each kind is in sync
+ * and in the kernels of both, a change and a removal too, and what is changed in the files is
+ * repaired.
  */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
@@ -18,9 +19,15 @@ import { inAnyOrder, rule, type Rule } from '../stack/rules.ts';
 const PURPOSE = 'cnf-1';
 const TOOL = path.resolve(import.meta.dirname, '../openwrt-device/in.sh');
 const KERNEL = { timeout: 300_000, interval: 1_000 };
-/** They follow addresses of the pod, which it has outside of the device here; the conformance suite looks at their kernel. */
+/**
+ * They follow addresses of the pod, which it has outside of the device here; the conformance suite
+ * looks at their kernel.
+ */
 const OF_PODS = new Set(['SdewanApplication', 'CNFHubSite']);
-/** Late among what mwan3 does of itself after the start of a device. Its scripts go on for some seconds, one after the other. */
+/**
+ * Late among what mwan3 does of itself after the start of a device. Its scripts go on for some
+ * seconds, one after the other.
+ */
 const MWAN3_IS_SET_UP = 'rule 3002: from all fwmark 0x200/0x3f00 unreachable';
 const QUIET_MS = 8_000;
 
@@ -58,7 +65,7 @@ describe('every kind on two real devices', async () => {
           ),
         );
     });
-  /** As they stay where nobody changes anything: what came later would be taken for a remainder of ours. */
+  /** As they stay without changes: what came later would be taken for a remainder of ours. */
   const settledLines = (address: string): Promise<string[]> => {
     let before = { text: '', at: Date.now() };
     return until('mwan3 set up', async () => {
@@ -99,7 +106,7 @@ describe('every kind on two real devices', async () => {
     await expect.poll(() => problems('changed'), KERNEL).toEqual([]);
   });
 
-  it('what somebody removes from a file comes back, into the kernel as well', async () => {
+  it('bring back what is removed from a file, into the kernel as well', async () => {
     const [address = ''] = addresses;
     const isThere = () => linesOf(address).filter((line) => line.includes('"!fw4: k-rule"')).length;
     expect(isThere()).toBeGreaterThan(0);
@@ -110,7 +117,7 @@ describe('every kind on two real devices', async () => {
     await expect.poll(isThere, KERNEL).toBeGreaterThan(0);
   });
 
-  it('a firewall that is stopped on a paused pod stays stopped, and comes back when the pod is not paused any more', async () => {
+  it('leave a firewall stopped on a paused pod, and start it when the pod is not paused any more', async () => {
     const [address = ''] = addresses;
     const pod = await podAt(address);
     const isThere = () => linesOf(address).some((line) => line.includes('"!fw4: k-rule"'));

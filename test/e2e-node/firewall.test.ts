@@ -1,6 +1,7 @@
 /**
- * Firewall rules in the pod's own network that drop everything, also what goes over loopback: the agent reaches neither
- * OpenWRT nor the API server nor the coordinator, and the kubelet not the pod.
+ * Firewall rules in the pod's own network that drop everything, also what goes over loopback: the
+ * agent reaches neither OpenWRT nor the API server nor the coordinator, and the kubelet not the
+ * pod.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +26,7 @@ describe.concurrent.each(['INPUT', 'OUTPUT'])('all %s of the pod dropped', async
   const cluster = await nodeCluster();
   const rules = zoneAndRules(5);
 
-  it('the agent stays alive, keeps the rules, reports what it cannot reach, and recovers', async () => {
+  it('keep the agent alive with its rules; it reports what it cannot reach, and recovers', async () => {
     const namespace = await cluster.createNamespace(`drop-${chain.toLowerCase()}`);
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
     await apply(cluster, namespace, ...rules);

@@ -1,6 +1,7 @@
 /**
- * The agent's end at any point of a transaction: every call that only a transaction makes hangs on one pod each, before it is carried out or
- * after, and then the agent is killed. What it leaves, on OpenWRT and in Kubernetes, the next agent repairs.
+ * The agent's end at any point of a transaction: every call that only a transaction makes hangs on
+ * one pod each, before it is carried out or after, and then the agent is killed. What it leaves, on
+ * OpenWRT and in Kubernetes, the next agent repairs.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -11,7 +12,9 @@ import type { Rule } from '../stack/rules.ts';
 import { agentOf, getPod, nodeCluster, PURPOSE, zoneAndRules } from './cluster.ts';
 import { measured } from './figures.ts';
 
-/** Of the main container, which uses all of it up; the agent is then given two seconds. */
+/**
+ * The grace of the main container, which uses all of it up; the agent is then given two seconds.
+ */
 const GRACE_SECONDS = 3;
 const RULES = 12;
 /** In the order in which a transaction makes them; one pod for each. */
@@ -81,7 +84,10 @@ describe('an agent that is killed in a transaction, whatever call was its last',
     await waitInSync(cluster, namespace, halves[1]);
   });
 
-  /** Lets each pod's agent hang at its call of the transaction that exchanges one half of the rules for the other. */
+  /**
+   * Lets each pod's agent hang at its call of the transaction that exchanges one half of the rules
+   * for the other.
+   */
   const hang = async (when: 'before' | 'after') => {
     const [created, deleted] = round % 2 === 0 ? halves : [halves[1], halves[0]];
     round += 1;
@@ -113,7 +119,7 @@ describe('an agent that is killed in a transaction, whatever call was its last',
   });
 
   it.each(['before', 'after'] as const)(
-    'its pod deleted, two seconds after SIGTERM, %s the call',
+    'is replaced with its pod, two seconds after SIGTERM, %s the call',
     async (when) => {
       const { pods, created, deleted } = await hang(when);
       await cluster.kubectl(['delete', 'pod', ...pods, '-n', namespace, '--wait=false']);

@@ -1,4 +1,7 @@
-/** The agent's memory limit is real: an agent that reaches it is killed, comes back in its pod and converges. */
+/**
+ * The agent's memory limit is real: an agent that reaches it is killed, comes back in its pod and
+ * converges.
+ */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

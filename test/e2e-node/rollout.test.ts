@@ -1,4 +1,7 @@
-/** A rolling update: a pod that says Ready has all its rules, and there are never fewer of them than the strategy allows. */
+/**
+ * A rolling update: a pod that says Ready has all its rules, and there are never fewer of them than
+ * the strategy allows.
+ */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +31,9 @@ describe(`a rolling update with ${RULES} rules`, async () => {
   const rules = zoneAndRules(RULES);
   let namespace = '';
 
-  /** Every state of every pod, in the order in which the API server tells it. Resolves when aborted. */
+  /**
+   * Every state of every pod, in the order in which the API server tells it. Resolves when aborted.
+   */
   const watchPods = async (onSeen: (seen: Seen) => void, signal: AbortSignal): Promise<void> => {
     const [file = '', ...prefix] = cluster.kubectlCommand;
     const selector = ['-n', namespace, '-l', `sdewanPurpose=${PURPOSE}`];
@@ -55,7 +60,7 @@ describe(`a rolling update with ${RULES} rules`, async () => {
     await waitInSync(cluster, namespace, rules);
   });
 
-  it('each pod is configured when it says Ready, and two are at any time', async () => {
+  it('configures each pod before it says Ready, and has two at any time', async () => {
     const states = new Map<string, Seen>();
     const configured: Promise<{ pod: string; rules: number }>[] = [];
     const moments: { up: number; states: Seen[] }[] = [];
@@ -73,7 +78,8 @@ describe(`a rolling update with ${RULES} rules`, async () => {
       const up = now.filter((each) => each.isReady && !each.isTerminating).length;
       moments.push({ up, states: now });
     }, stop.signal);
-    // A watch begins with a list, one pod after the other: there is no counting before all of it has come.
+    // A watch begins with a list, one pod after the other: there is no counting before all of it
+    // has come.
     await until('the watch knows both pods', async () =>
       moments.at(-1)?.up === REPLICAS ? true : undefined,
     );

@@ -1,4 +1,7 @@
-/** The seed's CNF and rules on real pods: how it looks in kubectl, how strict the sidecar is, and how a CNF heals. */
+/**
+ * The seed's CNF and rules on real pods: how it looks in kubectl, how strict the sidecar is, and
+ * how a CNF heals.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
 import { createCnf } from '../stack/cnf.ts';
@@ -34,7 +37,7 @@ describe("the seed's CNF with two replicas", async () => {
     pods = (await observePods(cluster, namespace, PURPOSE)).map(({ name }) => name);
   });
 
-  it('its pods are 2/2 Ready and have every rule', async () => {
+  it('has 2/2 Ready pods with every rule', async () => {
     const { stdout } = await cluster.kubectl(['get', 'pods', '-n', namespace, '--no-headers']);
     expect(stdout.trim().split('\n')).toHaveLength(REPLICAS);
     for (const line of stdout.trim().split('\n')) expect(line).toMatch(/ 2\/2 +Running +0 /);
@@ -55,14 +58,14 @@ describe("the seed's CNF with two replicas", async () => {
     ['no capability in force', /^CapEff:\t0+$/m],
     ['no new privileges', /^NoNewPrivs:\t1$/m],
     ['the seccomp filter of the runtime', /^Seccomp:\t2$/m],
-  ])('the agent runs with %s', async (_what, line) => {
+  ])('runs the agent with %s', async (_what, line) => {
     for (const pod of pods) {
       const status = await cluster.readFile(agentOf(namespace, pod), '/proc/1/status');
       expect(status).toMatch(line);
     }
   });
 
-  it('the agent can write its own volumes only, and needs no others', async () => {
+  it('lets the agent write its own volumes only, and needs no others', async () => {
     const [pod = ''] = pods;
     const agent = agentOf(namespace, pod);
     const write = async (path: string) =>
@@ -76,7 +79,7 @@ describe("the seed's CNF with two replicas", async () => {
     expect(stdout).not.toMatch(/EACCES|EPERM|EROFS/);
   });
 
-  it('a CNF that is killed in its pod is healed, and the pod is not replaced', async () => {
+  it('heals a CNF that is killed in its pod, and does not replace the pod', async () => {
     const pod = await firstPod(cluster, namespace);
     const before = await getPod(cluster, namespace, pod);
     await cluster.killContainer({ namespace, pod, container: CNF }, 'SIGKILL');

@@ -38,13 +38,13 @@ describe('deletion on CNFs whose firewall takes two seconds to reload', async ()
     }
   };
 
-  it('no finalizer is removed before every firewall was reloaded without the zone', async () => {
+  it('removes no finalizer before every firewall was reloaded without the zone', async () => {
     await remove(cluster, namespace, lan);
     await waitGone(cluster, namespace, [lan]);
     await expectGoneFromCnfsFirst();
   });
 
-  it('with one agent frozen: the CR stays and names the pod, and is removed when the agent is back', async () => {
+  it('keeps a CR that names a pod with a frozen agent, and removes it when the agent is back', async () => {
     const [first, second] = await observePods(cluster, namespace, PURPOSE);
     const restore = await agentsDown(cluster, namespace, PURPOSE, [first?.name ?? '']);
     await remove(cluster, namespace, lan);

@@ -1,4 +1,7 @@
-/** One control plane and one installation of the product for all end-to-end tests; each test has namespaces of its own. */
+/**
+ * One control plane and one installation of the product for all end-to-end tests; each test has
+ * namespaces of its own.
+ */
 import { installProduct } from '../stack/install.ts';
 import { parseBackend, startStackCluster } from '../stack/start.ts';
 

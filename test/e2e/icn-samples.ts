@@ -1,4 +1,7 @@
-/** One CR of each kind as ICN's platform has them (`ofIcn` of the samples), given to a CNF of an end-to-end test. */
+/**
+ * One CR of each kind as ICN's platform has them (`ofIcn` of the samples), given to a CNF of an
+ * end-to-end test.
+ */
 import { expect } from 'vitest';
 import type { Cluster } from 'kind-test-harness';
 import * as z from 'zod';
@@ -34,7 +37,10 @@ const withInstead = (spec: Spec): Spec => {
 /** Over ubus only: the option is one for all remotes, so it is the administrator's. */
 const WAITS = { name: 'host1', for: /rtinstall_enabled/ };
 
-/** All are accepted, and in sync on every pod, or say what they wait for. Gives those that are in sync. */
+/**
+ * All are accepted, and in sync on every pod, or say what they wait for. Gives those that are in
+ * sync.
+ */
 export const applySamples = async (
   cluster: Cluster,
   { namespace, purpose }: { namespace: string; purpose: string },

@@ -1,6 +1,6 @@
 /**
- * All ten kinds of the seed on two replicas whose OpenWRT speaks nothing but ICN's REST: created, changed, moved to
- * ubus and back by rolling updates, deleted. Judged by the CNFs' files.
+ * All ten kinds of the seed on two replicas whose OpenWRT speaks nothing but ICN's REST: created,
+ * changed, moved to ubus and back by rolling updates, deleted. Judged by the CNFs' files.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf, updateCnf, type Cnf } from '../stack/cnf.ts';
@@ -40,7 +40,7 @@ describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
 
   it('are deleted', () => expectRemoved(cluster, cnf));
 
-  it("and ICN's samples of all kinds are accepted and in sync", async () => {
+  it("are in sync with ICN's samples of all kinds, too", async () => {
     expect(await applySamples(cluster, cnf)).toHaveLength(19);
   });
 });

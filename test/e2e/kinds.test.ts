@@ -1,4 +1,7 @@
-/** A CR of every kind that the cluster has, made, changed and deleted at once on a CNF with two replicas; its own files tell. */
+/**
+ * A CR of every kind that the cluster has, made, changed and deleted at once on a CNF with two
+ * replicas; its own files tell.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readUci, type JudgedSection } from '../judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
@@ -51,7 +54,7 @@ describe('every kind on two replicas', async () => {
       await expect.poll(() => valuesIn(pod), { interval: 500 }).toEqual(expected);
   };
 
-  /** Of the two certificates, which is there. */
+  /** Which of the two certificates is there. */
   const certificatesIn = (pod: string): Promise<string[]> =>
     Promise.all(
       ['before', 'after'].map(

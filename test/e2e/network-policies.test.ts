@@ -1,4 +1,7 @@
-/** NetworkPolicies at a CNF of two pods: what is in the kernel of each OpenWRT, and that nothing is called enforced that is not. */
+/**
+ * NetworkPolicies at a CNF of two pods: what is in the kernel of each OpenWRT, and that nothing is
+ * called enforced that is not.
+ */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCnf } from '../stack/cnf.ts';
 import { agentsDown } from '../stack/faults.ts';
@@ -236,7 +239,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
     expect(await inAll((table) => !table.includes(world.chainOf('gone')))).toBe(true);
   });
 
-  it('nobody but the coordinator writes what is enforced, or deletes it, whatever RBAC says', async () => {
+  it('let the coordinator alone write what is enforced, or delete it, whatever RBAC says', async () => {
     const user = `system:serviceaccount:${namespace}:cnf`;
     const role = ['create', 'role', 'writer', '-n', namespace, '--verb=*'];
     await cluster.kubectl([...role, '--resource=*.network.sdewan.akraino.org']);

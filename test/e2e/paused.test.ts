@@ -1,4 +1,7 @@
-/** A pod that an operator pauses: its OpenWRT stays as it is whatever happens to the rules, their statuses say so, and afterwards everything is applied. */
+/**
+ * A pod that an operator pauses: its OpenWRT stays as it is whatever happens to the rules, their
+ * statuses say so, and afterwards everything is applied.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../stack/cnf.ts';
 import { observePods, readConfigFile, until } from '../stack/observe.ts';

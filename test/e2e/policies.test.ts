@@ -1,6 +1,7 @@
 /**
- * Each validation of each installed policy, on the real API server, with real tokens. RBAC is opened wide for the time of the test, so
- * that nothing but the policies can deny. All is tried with dryRun=All, which stores nothing and goes through all of admission.
+ * Each validation of each installed policy, on the real API server, with real tokens. RBAC is
+ * opened wide for the time of the test, so that nothing but the policies can deny. All is tried
+ * with dryRun=All, which stores nothing and goes through all of admission.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -146,15 +147,19 @@ describe('the installed policies', async () => {
   const opened = tried('denied').filter(
     ({ who, message }) => who === 'coordinator' || message.includes('needs the right to verb'),
   );
-  it.concurrent.each(opened)('an operator with all rights can $what', async ({ attempt: one }) => {
-    const { said } = await attempt('operator', one);
-    // That a name is taken is said after the policies were asked, and what is tried only warns of buckets, and of names of finalizers such as ICN's.
-    expect(said).toMatch(
-      /^$|^299 .* (?:of bucket type|a domain-qualified finalizer|no packet comes to it)|already exists/,
-    );
-  });
+  it.concurrent.each(opened)(
+    'let an operator with all rights do so: $what',
+    async ({ attempt: one }) => {
+      const { said } = await attempt('operator', one);
+      // That a name is taken is said after the policies were asked, and what is tried only warns of
+      // buckets, and of names of finalizers such as ICN's.
+      expect(said).toMatch(
+        /^$|^299 .* (?:of bucket type|a domain-qualified finalizer|no packet comes to it)|already exists/,
+      );
+    },
+  );
 
-  it.concurrent.each(tried('allowed'))('$who can $what', async ({ who, attempt: one }) => {
+  it.concurrent.each(tried('allowed'))('let $who do so: $what', async ({ who, attempt: one }) => {
     // The coordinator's webhook may warn of what the policies have nothing to do with.
     const { code, said } = await attempt(who, one);
     expect(code < 300 ? '' : said).toBe('');
@@ -181,7 +186,7 @@ describe('the installed policies', async () => {
   // Each validation costs the API server its values of both objects once more.
   it('have their conditions keep their validations from writes that happen all the time', async () => {
     const named = ['sdewan-policy-networks', 'sdewan-coordinator-rules'];
-    // Copies, which nobody else's writes come to.
+    // Copies, which no other test writes.
     const copies = (await installedObjects(cluster))
       .filter(({ kind, metadata }) => kind.startsWith(POLICY_KIND) && named.includes(metadata.name))
       .map(({ apiVersion, kind, metadata, ...object }) => {

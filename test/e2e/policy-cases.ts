@@ -1,6 +1,7 @@
 /**
- * What the installed policies deny, and what stands right beside it and is allowed: a case for each validation, in their order. The
- * message is the one of the API server; `denied` and `allowed` are what `who` tries.
+ * What the installed policies deny, and what stands right beside it and is allowed: a case for each
+ * validation, in their order. The message is the one of the API server; `denied` and `allowed` are
+ * what `who` tries.
  */
 import { HANDED_OVER_GATE, NUDGE_ANNOTATION, ORDER_ANNOTATION } from '#shared/names.ts';
 import { rule } from '../stack/rules.ts';
@@ -693,7 +694,7 @@ const POLICY_OF_WEBHOOKS = { policy: 'sdewan-coordinator-webhooks', who: 'coordi
 
 const PATH = '/webhooks/0/clientConfig/service/path';
 const TOKEN = '0123456789abcdef'.repeat(2);
-/** Of the first webhook of each. */
+/** The name of the first webhook of each. */
 const pathOf = (of: string): string =>
   `/admission/${of.startsWith('mutating') ? 'pods' : 'rules'}/${TOKEN}`;
 

@@ -1,4 +1,6 @@
-/** Objects that the policies judge, what a test tries with them, and what has to be there before. */
+/**
+ * Objects that the policies judge, what a test tries with them, and what has to be there before.
+ */
 import * as z from 'zod';
 import { rule } from '../stack/rules.ts';
 
@@ -176,7 +178,10 @@ const cnf = (namespace: string): object => ({
   },
 });
 
-/** Of service account `tenant`: all that one can do with rules, CNFDeployments, pods and workloads. */
+/**
+ * Rights of service account `tenant`: all that one can do with rules, CNFDeployments, pods,
+ * workloads.
+ */
 export const tenantsRights = (namespace: string): object[] => [
   {
     ...role('Role', 'tenant', namespace),
@@ -232,7 +237,7 @@ const daemonSet = (namespace: string, name: string, labels: object): object => (
   },
 });
 
-/** Of it the coordinator makes a Deployment without pods. */
+/** The coordinator makes a Deployment without pods of it. */
 const rolled = (namespace: string): object => {
   const labels = { sdewanPurpose: ROLLED };
   return {
@@ -298,8 +303,8 @@ export const SILENT_STATUS = {
 };
 
 /**
- * What has to be there before anything is tried. The zones `ending` and `held` are then deleted: the one is held by a finalizer of the test,
- * the other by ours.
+ * What has to be there before anything is tried. The zones `ending` and `held` are then deleted:
+ * the one is held by a finalizer of the test, the other by ours.
  */
 export const given = ({ closed }: Places): object[] => [
   cnf(closed),

@@ -1,4 +1,7 @@
-/** What comes first, policies, pods or the CNF, makes no difference; and CNFs that cannot enforce anything say so, and go on. */
+/**
+ * What comes first, policies, pods or the CNF, makes no difference; and CNFs that cannot enforce
+ * anything say so, and go on.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf, type Cnf } from '../stack/cnf.ts';
 import { observePods } from '../stack/observe.ts';
@@ -47,7 +50,8 @@ describe('policies at CNFs', async () => {
     for (const step of order) await steps[step]();
     await eventually('it is enforced', () => world.isEnforced('web'));
     const [cnf] = await observePods(cluster, namespace, PURPOSE);
-    // Enforced is said of the pods that the coordinator knows, and the client's can be the last of them.
+    // Enforced is said of the pods that the coordinator knows, and the client's can be the last of
+    // them.
     const parts = [world.chainOf('web'), `{ ${server} }`, `{ ${client} }`];
     const missing = async () => {
       const table = await world.tableOf(cnf?.name ?? '');
@@ -93,7 +97,7 @@ describe('policies at CNFs', async () => {
     });
   });
 
-  it('a CNF that asks for none has none, and nothing is made of policies for it', async () => {
+  it('make nothing for a CNF that asks for none', async () => {
     const namespace = await cluster.createNamespace('policy-unasked');
     const world = policiesIn(cluster, namespace);
     await world.pod('server', '10.99.5.1', { role: 'server' });

@@ -59,7 +59,7 @@ type Seen = Pick<Sighting, 'id' | 'object'>;
 const ruleStatus = z.object({
   status: z.object({ inSync: z.literal(true), pods: z.object({ live: z.number() }) }),
 });
-/** Of a rule, and on so many pods. */
+/** Times of a rule, and on so many pods. */
 const saysInSync = (object: unknown, pods: number): boolean =>
   ruleStatus.safeParse(object).data?.status.pods.live === pods;
 

@@ -1,4 +1,7 @@
-/** Policies in the second networks of a CNF: whose addresses count, MultiNetworkPolicies where the cluster serves them, and annotations that say nothing known. */
+/**
+ * Policies in the second networks of a CNF: whose addresses count, MultiNetworkPolicies where the
+ * cluster serves them, and annotations that say nothing known.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../stack/cnf.ts';
 import { observePods } from '../stack/observe.ts';
@@ -77,7 +80,7 @@ describe('policies in second networks', async () => {
     cnf = (await observePods(cluster, namespace, PURPOSE))[0]?.name ?? '';
   });
 
-  it('a cluster that serves no MultiNetworkPolicy has its NetworkPolicies, by own addresses alone', async () => {
+  it('hold by own addresses alone in a cluster that serves no MultiNetworkPolicy', async () => {
     await apply(cluster, namespace, policy('NetworkPolicy', 'own', clients));
     await eventually('it is enforced', () => world.isEnforced('own'));
     expect(await table()).toContain('10.99.2.1');
@@ -103,7 +106,7 @@ describe('policies in second networks', async () => {
       expect(told?.status.scope).toContain("pods' addresses in ovn-net1");
     });
 
-    it('an address outside the subnet of the network does not count, and is said', async () => {
+    it('leave out an address outside the subnet of the network, and say so', async () => {
       await world.pod('forged', '10.99.2.3', { role: 'server' }, networksOf('10.78.0.13/24'));
       await eventually(
         'it is named',
@@ -114,7 +117,7 @@ describe('policies in second networks', async () => {
       expect(await table()).not.toContain('10.78.0.13');
     });
 
-    it('between neighbours alone they are not called enforced', async () => {
+    it('are not called enforced between neighbours alone', async () => {
       await apply(cluster, namespace, policy('MultiNetworkPolicy', 'neighbours', clients));
       await eventually(
         'it says why',
@@ -130,8 +133,8 @@ describe('policies in second networks', async () => {
     });
   });
 
-  it('on a running pod it is said, and what is in force stays', async () => {
-    // Of all namespaces there, since other tests change theirs meanwhile.
+  it('are told on a running pod, and what is in force stays', async () => {
+    // The policies of all namespaces there, since other tests change theirs meanwhile.
     const own = async (): Promise<string[]> =>
       (await table()).match(
         new RegExp(`comment "${namespace}/.*|10\\.(77\\.0|99\\.2)\\.\\d+`, 'g'),

@@ -9,7 +9,10 @@ import { observePods, observeRules, readCnf, readConfigFile } from '../stack/obs
 import { waitForPods, waitInSync } from '../stack/operator.ts';
 import { e2eCluster } from './cluster.ts';
 
-/** The simulator's factory settings stand for what an administrator made: they must come through untouched. */
+/**
+ * The simulator's factory settings stand for what an administrator made: they must come through
+ * untouched.
+ */
 const factory = async (file: string): Promise<ReturnType<typeof readUci>> =>
   readUci(
     await readFile(

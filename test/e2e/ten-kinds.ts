@@ -1,4 +1,7 @@
-/** The ten kinds of the seed as end-to-end tests make, change and delete them, and what the CNFs' own files must hold for each. */
+/**
+ * The ten kinds of the seed as end-to-end tests make, change and delete them, and what the CNFs'
+ * own files must hold for each.
+ */
 import { expect } from 'vitest';
 import type { Cluster } from 'kind-test-harness';
 import { holdsOnce, timesIn, type CnfConfig } from '../judge/seed-rules.ts';

@@ -1,6 +1,8 @@
 /**
- * One tenant beside another, on the whole installation: while one writes the worst that his rights let him, the other's policies come into force and his rules
- * get their statuses as soon as before, and both coordinators stay as they are. By day for half a minute; `SDEWAN_TIMES=100` makes it ten.
+ * One tenant beside another, on the whole installation: while one writes the worst that his rights
+ * let him, the other's policies come into force and his rules get their statuses as soon as before,
+ * and both coordinators stay as they are. By day for half a minute; `SDEWAN_TIMES=100` makes it
+ * ten.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -15,7 +17,7 @@ import { e2eCluster } from './cluster.ts';
 
 const PURPOSE = 'cnf-1';
 const POLICIES = 20;
-/** Of these the slowest may be one of the machine's own. */
+/** The slowest of these may be one of the machine's own. */
 const MOST = 0.95 * POLICIES;
 const IN_FORCE_MS = 3_000;
 const SERVED_MS = 5_000;
@@ -70,7 +72,10 @@ describe('one tenant beside another', async () => {
       stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
     });
 
-  /** How long each of twenty policies took from its creation to the kernels of both pods, the longest last. */
+  /**
+   * How long each of twenty policies took from its creation to the kernels of both pods, the
+   * longest last.
+   */
   const timesOf = async (prefix: string): Promise<number[]> => {
     const times: number[] = [];
     for (let at = 0; at < POLICIES; at += 1) {
@@ -86,7 +91,7 @@ describe('one tenant beside another', async () => {
     return times.toSorted((one, other) => one - other);
   };
 
-  it('the policies of one come into force while another has thousands of selectors', async () => {
+  it('comes into force with its policies while the other has thousands of selectors', async () => {
     const quiet = await timesOf('quiet');
     const many = Array.from({ length: 10 }, (_, policy) =>
       policyOf(
@@ -151,7 +156,7 @@ describe('one tenant beside another', async () => {
     );
   };
 
-  it('the rules of one are served while another has a dozen of the largest templates', async () => {
+  it('is served with its rules while the other has a dozen of the largest templates', async () => {
     const before = await coordinators();
     expect(before.map(({ ready }) => ready)).toEqual([true, true]);
     const large = Array.from({ length: 12 }, (_, at) => rolled(`large-${at}`));

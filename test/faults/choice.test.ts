@@ -30,7 +30,7 @@ describe('rows', () => {
     );
   });
 
-  it('that take minutes run at night', () => {
+  it('run at night when they take minutes', () => {
     expect(chosenRows('night')).toEqual(rows);
     expect(chosenRows('').some(({ isLong }) => isLong)).toBe(false);
   });

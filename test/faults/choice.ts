@@ -24,7 +24,10 @@ const SHARE = 10;
 /** What is left of four minutes when the installation is up. */
 const SHARE_SECONDS = 200;
 
-/** A tenth of the rows, chosen by the commit: other rows for each commit, the same ones again for the same. */
+/**
+ * A tenth of the rows, chosen by the commit: other rows for each commit, the same ones again for
+ * the same.
+ */
 export const shareOf = (commit: string, all: readonly Row[] = rows): Row[] => {
   const drawn = all
     .filter(({ isLong }) => !isLong)

@@ -1,4 +1,7 @@
-/** What is left of a row that did not hold, for whoever looks into it: the next row, or the end of the run, takes the installation away. */
+/**
+ * What is left of a row that did not hold, for people who look into it: the next row, or the end of
+ * the run, takes the installation away.
+ */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,7 +9,7 @@ import { podsPath, ruleCollections } from '../stack/collections.ts';
 import { SYSTEM_NAMESPACE } from '../stack/installation.ts';
 import type { World } from './world.ts';
 
-/** Of an OpenWRT's container: what it has, and how it came to it. */
+/** The state of an OpenWRT's container: what it has, and how it came to it. */
 const OF_DEVICE = ['etc/config', 'simulator/journal.jsonl'];
 
 /** The folder that has it. What the API server does not answer is not there. */

@@ -1,4 +1,7 @@
-/** What the rows came to, as the table of docs/reliability.md. A run of some rows leaves the others as they are. */
+/**
+ * What the rows came to, as the table of docs/reliability.md. A run of some rows leaves the others
+ * as they are.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { between, ROOT, runOf, type Run } from './run-of.ts';

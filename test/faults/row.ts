@@ -1,4 +1,7 @@
-/** A row of the fault table: what fails, what must hold beyond what always must, and how soon all is well again. */
+/**
+ * A row of the fault table: what fails, what must hold beyond what always must, and how soon all is
+ * well again.
+ */
 import type { Random } from '../run/random.ts';
 import type { World } from './world.ts';
 

@@ -17,7 +17,10 @@ export const runOf = (): Run => {
   };
 };
 
-/** Puts a text between `<!-- begin NAME -->` and `<!-- end NAME -->`. `change` gets what is there. @throws Error where the marks are missing */
+/**
+ * Puts a text between `<!-- begin NAME -->` and `<!-- end NAME -->`. `change` gets what is there.
+ * @throws Error where the marks are missing
+ */
 export const between = (page: string, name: string, change: (there: string) => string): string => {
   const [begin, end] = [`<!-- begin ${name} -->\n`, `<!-- end ${name} -->`];
   const [before, rest] = page.split(begin);

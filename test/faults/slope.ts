@@ -3,7 +3,10 @@
 /** `at` in ms. */
 export type Sample = { at: number; value: number };
 
-/** The straight line with the least squares, in values per ms; 0 where there are fewer than two samples. */
+/**
+ * The straight line with the least squares, in values per ms; 0 where there are fewer than two
+ * samples.
+ */
 export const slopeOf = (samples: readonly Sample[]): number => {
   const mean = (of: (sample: Sample) => number): number =>
     samples.reduce((sum, sample) => sum + of(sample), 0) / samples.length;

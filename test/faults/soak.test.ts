@@ -1,6 +1,7 @@
 /**
- * `npm run suite soak`: half an hour of constant change, in which memory and open files of agents and coordinators stay as they are, and what always
- * holds does. `SDEWAN_SOAK_MINUTES` makes it shorter. Processes have the flags of their images.
+ * `npm run suite soak`: half an hour of constant change, in which memory and open files of agents
+ * and coordinators stay as they are, and what always holds does. `SDEWAN_SOAK_MINUTES` makes it
+ * shorter. Processes have the flags of their images.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

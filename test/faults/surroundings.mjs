@@ -1,10 +1,13 @@
 /**
- * Loaded before a program of the product (`--import`), it stands for what a test cannot change about a process from outside: the clock of its node,
- * and the way to the API server. Plain JavaScript on node: modules only, so that it costs next to nothing.
+ * Loaded before a program of the product (`--import`), it stands for what a test cannot change
+ * about a process from outside: the clock of its node, and the way to the API server. Plain
+ * JavaScript on node: modules only, so that it costs next to nothing.
  *
- *   SDEWAN_TEST_CLOCK      file with so many milliseconds by which the wall clock is off, looked at ten times a second
+ *   SDEWAN_TEST_CLOCK      file with so many milliseconds by which the wall clock is off, looked at
+ *                          ten times a second
  *   SDEWAN_TEST_API_PORT   port of the API server instead of the one in the pod's environment
- *   SDEWAN_TEST_UPLINKS    port of uplinks.ts, which gives each pod a way of its own to the API server and the coordinators
+ *   SDEWAN_TEST_UPLINKS    port of uplinks.ts, which gives each pod a way of its own to the API
+ *                          server and the coordinators
  */
 import { readFileSync } from 'node:fs';
 
@@ -35,7 +38,8 @@ if (file !== undefined) {
   const look = () => {
     try {
       const text = readFileSync(file, 'utf8');
-      // Empty while it is written anew: a clock that is right for a tenth of a second goes back afterwards.
+      // Empty while it is written anew: a clock that is right for a tenth of a second goes back
+      // afterwards.
       if (text !== '') offset = Number(text);
     } catch {
       offset = 0;

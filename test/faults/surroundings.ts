@@ -1,4 +1,7 @@
-/** What lies between the product's programs and the world: their clocks, and their ways to the API server, which tests can change. */
+/**
+ * What lies between the product's programs and the world: their clocks, and their ways to the API
+ * server, which tests can change.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * The fault table, `npm run suite faults`: each row on the same installation, under a steady stream of changes, judged from outside. What always
- * holds is judged over the whole row; recovery is measured from the end of the fault to the moment in which all is as it should be.
+ * The fault table, `npm run suite faults`: each row on the same installation, under a steady stream
+ * of changes, judged from outside. What always holds is judged over the whole row; recovery is
+ * measured from the end of the fault to the moment in which all is as it should be.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -68,7 +69,7 @@ describe('under a steady stream of changes', () => {
     console.log(
       `fault ${row.id}: ${outcome}, well again after ${(recoveredMs / 1_000).toFixed(1)} s of ${row.boundMs / 1_000} s`,
     );
-    // Thousands of the same help nobody, and nobody waits for the last row to see the first.
+    // Thousands of the same help as much as one, and the first is shown before the last row ends.
     for (const line of broken.slice(0, 10)) console.log(`  ${line}`);
     expect(broken).toEqual([]);
   });

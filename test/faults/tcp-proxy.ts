@@ -1,6 +1,6 @@
 /**
- * A TCP proxy between a client and a server, to do what networks do: count connections, freeze them as a NAT that has
- * forgotten them does (no reset, no data), or cut them.
+ * A TCP proxy between a client and a server, to do what networks do: count connections, freeze them
+ * as a NAT that has forgotten them does (no reset, no data), or cut them.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -68,7 +68,10 @@ export class TcpProxy {
     return this.#sent;
   }
 
-  /** Freezes the present connections: nothing passes, and neither side is notified. New connections work. */
+  /**
+   * Freezes the present connections: nothing passes, and neither side is notified. New connections
+   * work.
+   */
   freeze(): void {
     for (const [near, far] of this.#pairs) {
       near.unpipe(far);
@@ -78,7 +81,10 @@ export class TcpProxy {
     }
   }
 
-  /** While it drops, nothing passes on any connection, and neither side is notified; afterwards the delayed data passes, as TCP sends it again. */
+  /**
+   * While it drops, nothing passes on any connection, and neither side is notified; afterwards the
+   * delayed data passes, as TCP sends it again.
+   */
   setDropping(dropping: boolean): void {
     if (dropping === this.#dropping) return;
     this.#dropping = dropping;
@@ -90,7 +96,9 @@ export class TcpProxy {
       }
   }
 
-  /** While it does not listen, new connections are refused; those that there are stay as they are. */
+  /**
+   * While it does not listen, new connections are refused; those that there are stay as they are.
+   */
   setListening(listening: boolean): void {
     const isListening = this.#server.listening;
     if (listening && !isListening) this.#server.listen(this.#port, '127.0.0.1');

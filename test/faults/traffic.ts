@@ -1,4 +1,7 @@
-/** A steady stream of changes, as impatient operators make them: rules are created, changed and deleted at random, whatever the API server answers. */
+/**
+ * A steady stream of changes, as impatient operators make them: rules are created, changed and
+ * deleted at random, whatever the API server answers.
+ */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import type { Random } from '../run/random.ts';

@@ -1,6 +1,7 @@
 /**
- * What a pod's uplink is on a real node: each agent reaches the API server and the coordinators through proxies of its own pod, which drop
- * what the rules on the pod's own OpenWRT drop. Agents of pods with `UPLINK_AGENT_IMAGE` live behind it.
+ * What a pod's uplink is on a real node: each agent reaches the API server and the coordinators
+ * through proxies of its own pod, which drop what the rules on the pod's own OpenWRT drop. Agents
+ * of pods with `UPLINK_AGENT_IMAGE` live behind it.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import path from 'node:path';
@@ -79,7 +80,8 @@ export const createUplinks = async (cluster: Cluster): Promise<Uplinks> => {
     apiServer.setDropping(cut === 'all');
     for (const each of coordinators) {
       each.setDropping(cut !== 'nothing');
-      // The agent only looks whether a coordinator takes a connection, and a proxy that drops takes it.
+      // The agent only looks whether a coordinator takes a connection, and a proxy that drops takes
+      // it.
       each.setListening(cut === 'nothing');
     }
     if (history.at(-1)?.cut !== cut) history.push({ at: Date.now(), cut });

@@ -1,6 +1,8 @@
 /**
- * The rules that the steady stream of changes writes: those of test/walks, and as many FirewallRules more, so that there is always one to create
- * and one to delete. What OpenWRT must hold for each stands there and here by hand: nothing of this is made by the compiler that it judges.
+ * The rules that the steady stream of changes writes: those of test/walks, and as many
+ * FirewallRules more, so that there is always one to create and one to delete. What OpenWRT must
+ * hold for each stands there and here by hand: nothing of this is made by the compiler that it
+ * judges.
  */
 import { WORDS, type Variant, type Word } from '../walks/vocabulary.ts';
 
@@ -29,7 +31,7 @@ config rule 'sdewan_rule_rule_${index}'
   }),
 });
 
-/** Without wrong specs: whoever writes those has no device to compare with. */
+/** Without wrong specs: their author has no device to compare with. */
 const isRight = ({ text }: Variant): boolean => text !== undefined;
 
 export const vocabulary: readonly Word[] = [

@@ -1,6 +1,7 @@
 /**
- * One whole installation for all rows of the table: a real control plane, two coordinators, two CNFs of two pods and of one, with agents and OpenWRTs
- * as real processes, and a steady stream of changes.
+ * One whole installation for all rows of the table: a real control plane, two coordinators, two
+ * CNFs of two pods and of one, with agents and OpenWRTs as real processes, and a steady stream of
+ * changes.
  */
 import type { Cluster } from 'kind-test-harness';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
@@ -52,7 +53,8 @@ export const startWorld = async (
   await installProduct(cluster);
   const namespace = await cluster.createNamespace('faults');
   const judge = await createJudge(cluster, { namespace, cnfs: CNFS, vocabulary });
-  // One after the other: they share what they need in the namespace, and of two `kubectl apply` at once one finds it there already.
+  // One after the other: they share what they need in the namespace, and of two `kubectl apply` at
+  // once one finds it there already.
   for (const cnf of CNFS) await createCnf(cluster, { namespace, ...cnf, reloadMs: RELOAD_MS });
   const purposes = CNFS.map(({ purpose }) => purpose);
   return {

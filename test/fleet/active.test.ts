@@ -1,4 +1,7 @@
-/** One pod is active and the others stand by: whom a Service reaches, and how soon another one takes over. */
+/**
+ * One pod is active and the others stand by: whom a Service reaches, and how soon another one takes
+ * over.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
@@ -43,7 +46,7 @@ const percentile = (times: readonly number[], share: number): number =>
   Math.round(times.toSorted((a, b) => a - b)[Math.ceil(share * times.length) - 1] ?? NaN);
 
 it(
-  'a Service of the active one reaches one CNF, and another one as soon as that is gone or its agent is silent; nothing moves back',
+  'reaches one CNF by a Service of the active one, and another as soon as that is gone or its agent is silent; nothing moves back',
   async () => {
     const namespace = await cluster.createNamespace('active');
     const cnf = { namespace, replicas: REPLICAS, version: '1', lateMs: 0, rules: 0 };

@@ -23,7 +23,7 @@ const cluster = withOwnNamespaces(await connectCluster());
 const changesIn = (journal: Journal): Journal =>
   journal.filter(({ event }) => ['start', 'write', 'amend'].includes(event));
 
-it('an adopted Deployment keeps its pods and their configuration, and rolls without loss', async () => {
+it('keeps the pods of an adopted Deployment and their configuration, and rolls without loss', async () => {
   const namespace = await cluster.createNamespace('adopted');
   const cnf = { namespace, replicas: 1, lateMs: 3_000 };
   const rules = trafficRules();

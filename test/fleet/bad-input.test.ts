@@ -1,4 +1,7 @@
-/** What is wrong with a CNFDeployment: refused when it is written, with what, where and what would be right; or told in its status, and harmful to nothing else. */
+/**
+ * What is wrong with a CNFDeployment: refused when it is written, with what, where and what would
+ * be right; or told in its status, and harmful to nothing else.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
@@ -57,36 +60,39 @@ const asPurpose = (purpose: string): object => ({
 });
 
 describe('refused when it is written', () => {
-  it('but not without such a fault', async () => {
+  it('happens not without such a fault', async () => {
     expect(await refusalOf({})).toBe('accepted');
   });
 
   it.each<[string, object, string]>([
     ['Deployment', { apiVersion: 'apps/v1', kind: 'Deployment' }, 'ConfigMap owner'],
     ['StatefulSet', { apiVersion: 'apps/v1', kind: 'StatefulSet' }, 'StatefulSet theirs'],
-  ])('adoption of a %s that is somebody else’s or has no second set', async (_, kind, server) => {
-    const owner = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'owner' } };
-    await apply(cluster, namespace, owner);
-    const uid = ['get', 'configmap', 'owner', '-n', namespace, '-o', 'jsonpath={.metadata.uid}'];
-    const controller = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', controller: true };
-    const ownerReferences = [{ ...controller, uid: (await cluster.kubectl(uid)).stdout }];
-    const isDeployment = server.startsWith('ConfigMap');
-    const theirs = { sdewanPurpose: 'theirs' };
-    await apply(cluster, namespace, {
-      ...kind,
-      metadata: { name: 'theirs', labels: theirs, ...(isDeployment && { ownerReferences }) },
-      spec: {
-        replicas: 0,
-        selector: { matchLabels: theirs },
-        template: { metadata: { labels: theirs }, spec: { containers } },
-      },
-    });
-    const said = await refusalOf(asPurpose('theirs'));
-    await cluster.kubectl(['delete', String(Object(kind).kind), 'theirs', '-n', namespace]);
-    expect(said).toContain(`${server} already serves purpose theirs`);
-  });
+  ])(
+    "happens for adoption of a %s that is another owner's or has no second set",
+    async (_, kind, server) => {
+      const owner = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'owner' } };
+      await apply(cluster, namespace, owner);
+      const uid = ['get', 'configmap', 'owner', '-n', namespace, '-o', 'jsonpath={.metadata.uid}'];
+      const controller = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', controller: true };
+      const ownerReferences = [{ ...controller, uid: (await cluster.kubectl(uid)).stdout }];
+      const isDeployment = server.startsWith('ConfigMap');
+      const theirs = { sdewanPurpose: 'theirs' };
+      await apply(cluster, namespace, {
+        ...kind,
+        metadata: { name: 'theirs', labels: theirs, ...(isDeployment && { ownerReferences }) },
+        spec: {
+          replicas: 0,
+          selector: { matchLabels: theirs },
+          template: { metadata: { labels: theirs }, spec: { containers } },
+        },
+      });
+      const said = await refusalOf(asPurpose('theirs'));
+      await cluster.kubectl(['delete', String(Object(kind).kind), 'theirs', '-n', namespace]);
+      expect(said).toContain(`${server} already serves purpose theirs`);
+    },
+  );
 
-  it('a distance out of 0 to 8', async () => {
+  it('happens for a distance out of 0 to 8', async () => {
     const status = {
       distances: [{ pod: 'p', distance: 9, confirmed: true, since: '2026-01-01T00:00:00Z' }],
     };
@@ -142,7 +148,8 @@ describe('told in Progressing, in the words of Kubernetes', () => {
       'what denies its pods',
       [deny, binding],
       { version: 'denied' },
-      // Kubernetes keeps what it met first, and on a busy machine that can be a webhook that is late.
+      // Kubernetes keeps what it met first, and on a busy machine that can be a webhook that is
+      // late.
       /the policy of this test denies it|failed calling webhook/,
     ],
   ])('%s; the set of before serves on', async (_, objects, changes, words) => {

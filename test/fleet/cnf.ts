@@ -1,4 +1,7 @@
-/** A CNFDeployment of the seed's CNF with traffic, as an operator applies it; what people see of it; and clients that count what is lost. */
+/**
+ * A CNFDeployment of the seed's CNF with traffic, as an operator applies it; what people see of it;
+ * and clients that count what is lost.
+ */
 import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import path from 'node:path';
@@ -17,7 +20,10 @@ export const PURPOSE = 'cnf-1';
 export const RULES = 200;
 const PORT = 9_000;
 
-/** What `traffic-server.ts` looks for: the firewall of all rules, and a policy that waits for its interface. */
+/**
+ * What `traffic-server.ts` looks for: the firewall of all rules, and a policy that waits for its
+ * interface.
+ */
 export const trafficRules = (): Rule[] => [
   zone('lan1', 'ovn-net1'),
   ...Array.from({ length: RULES }, (_, index) => rejectRule(index, 'lan1')),
@@ -45,15 +51,17 @@ const deploymentSchema = z.looseObject({
 export type FleetCnf = {
   namespace: string;
   replicas: number;
-  /** Of the template: another one is another set. */
+  /** The label of the template: another one is another set. */
   version: string;
   /** When the interface comes after the first pass, milliseconds; below zero: never. */
   lateMs: number;
-  /** How many rejecting rules the container with traffic waits for. Default: all of `trafficRules`. */
+  /**
+   * How many rejecting rules the container with traffic waits for. Default: all of `trafficRules`.
+   */
   rules?: number;
-  /** Of the container with traffic. */
+  /** The name of the container with traffic. */
   image?: string;
-  /** Conditions that somebody else would have to set before its pods are Ready. */
+  /** Conditions that another program would have to set before its pods are Ready. */
   readinessGates?: readonly string[];
   /** More of the spec of the CNFDeployment. */
   spec?: object;
@@ -68,7 +76,10 @@ type Workload = { others: object[]; deployment: z.infer<typeof deploymentSchema>
 const SERVER = 'traffic-server.ts';
 const SCRIPT = { name: 'traffic-server', mountPath: '/traffic' };
 
-/** The container with traffic on a real node: the program in an image that has Node, beside an OpenWRT on its own port. */
+/**
+ * The container with traffic on a real node: the program in an image that has Node, beside an
+ * OpenWRT on its own port.
+ */
 const inContainer = {
   image: CNF_IMAGE,
   command: ['/usr/local/bin/node', `${SCRIPT.mountPath}/${SERVER}`],
@@ -244,10 +255,16 @@ export type Traffic = {
 
 const EVERY_MS = 5;
 const IN_FLIGHT = 32;
-/** What is lost never comes; a pod that shares two cores with seventy processes was seen to answer after a minute. */
+/**
+ * What is lost never comes; a pod that shares two cores with seventy processes was seen to answer
+ * after a minute.
+ */
 const ANSWER_MS = 120_000;
 
-/** 200 requests a second through the Service, each on a connection of its own, as far as the machine can. */
+/**
+ * 200 requests a second through the Service, each on a connection of its own, as far as the machine
+ * can.
+ */
 export const startTraffic = async (cluster: Cluster, namespace: string): Promise<Traffic> => {
   const name = ['get', 'service', 'traffic', '-n', namespace, '-o', 'jsonpath={.spec.clusterIP}'];
   const { stdout: host } = await cluster.kubectl(name);

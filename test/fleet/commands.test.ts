@@ -9,7 +9,7 @@ import { applyFleet, policyOn, PURPOSE, serves, waitForFleet } from './cnf.ts';
 const cluster = withOwnNamespaces(await connectCluster());
 const RULE = 'Mwan3Policy late';
 
-it('each command of sdewan rollout does what docs/fleet.md says', async () => {
+it('does with each command of sdewan rollout what docs/fleet.md says', async () => {
   const namespace = await cluster.createNamespace('rollout');
   const cnf = { namespace, replicas: 1, rules: 0, spec: { bakeSeconds: 1 } };
   const rollout = (action: string, ...options: string[]) =>

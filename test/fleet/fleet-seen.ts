@@ -1,4 +1,6 @@
-/** A CNFDeployment as one watch shows it: through which stages it goes, and who is nearest. */
+/**
+ * A CNFDeployment as one watch shows it: through which stages it goes, and which pod is nearest.
+ */
 import type { Cluster, KubeObject } from 'kind-test-harness';
 import * as z from 'zod';
 
@@ -22,7 +24,7 @@ export type FleetSeen = {
   onStage: (seen: (stage: string) => void) => void;
 };
 
-/** Of all in the namespace there is one. Until the cluster is stopped. */
+/** Watches all in the namespace. Until the cluster is stopped. */
 export const watchFleet = async ({ api }: Cluster, namespace: string): Promise<FleetSeen> => {
   const stages: string[] = [];
   let nearest = 0;

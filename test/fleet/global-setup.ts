@@ -1,4 +1,7 @@
-/** One control plane with two nodes and the product, and the image of the container that stands for traffic. */
+/**
+ * One control plane with two nodes and the product, and the image of the container that stands for
+ * traffic.
+ */
 import { installProduct } from '../stack/install.ts';
 import { parseBackend, startStackCluster } from '../stack/start.ts';
 import { TRAFFIC_IMAGE } from './cnf.ts';

@@ -1,4 +1,7 @@
-/** A drained node, a pod that is overdue, and a coordinator that hears too few agents to judge anybody. */
+/**
+ * A drained node, a pod that is overdue, and a coordinator that hears too few agents to judge
+ * anybody.
+ */
 import * as z from 'zod';
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
@@ -20,7 +23,7 @@ import {
 
 const cluster = withOwnNamespaces(await connectCluster());
 
-it('an overdue pod is replaced, but not while fewer than half of the agents are heard', async () => {
+it('replaces an overdue pod, but not while fewer than half of the agents are heard', async () => {
   const namespace = await cluster.createNamespace('overdue');
   const cnf = { namespace, replicas: 3, version: '1', lateMs: 0, rules: 0 };
   await apply(cluster, namespace, policyOn('late', 'ovn-net3'));

@@ -23,7 +23,7 @@ export const journalOf = async (
 ): Promise<Journal> =>
   journalSchema.parse(JSON.parse(await askOpenwrt(cluster, { namespace, pod, path: '/journal' })));
 
-/** Of keepalived's own router of the agent in each text of the package, in their order. */
+/** States of keepalived's own router of the agent in each text of the package, in their order. */
 export const prioritiesIn = (journal: Journal): { ms: number; priority: number }[] =>
   journal
     .filter(({ package: of }) => of === 'keepalived')

@@ -1,4 +1,7 @@
-/** CNFSets and CNFs: made anew when they are deleted, written by nobody else, and gone with their CNFDeployment. */
+/**
+ * CNFSets and CNFs: made anew when they are deleted, written by the coordinator alone, and gone
+ * with their CNFDeployment.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
@@ -34,7 +37,7 @@ const one = async (namespace: string, plural: string) => {
 };
 const kubectl = (...args: string[]) => cluster.kubectl(args, { allowFailure: true });
 
-it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking pods, rules or distances along', async () => {
+it('mirrors set and pod in a CNFSet and a CNF that are made anew, and go without taking pods, rules or distances along', async () => {
   const namespace = await cluster.createNamespace('objects');
   const [at, cascade] = [
     ['-n', namespace],
@@ -115,7 +118,8 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
   });
   expect(await observePods(cluster, namespace, PURPOSE)).toMatchObject([{ uid: pod.uid }]);
 
-  // The agent goes on without a CNFDeployment: it takes a rule, and takes back none and no distance.
+  // The agent goes on without a CNFDeployment: it takes a rule, and takes back none and no
+  // distance.
   const more = zone('lan2', 'ovn-net2');
   await apply(cluster, namespace, more);
   await waitInSync(cluster, namespace, [more]);
@@ -136,5 +140,5 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
   expect(zones.at(-1)).toBe('lan1,lan2');
 });
 
-/** Of VRRP, at distance 0. */
+/** The priority of VRRP, at distance 0. */
 const NEAREST = 200;

@@ -1,4 +1,6 @@
-/** The pods of a CNFDeployment as one watch shows them: who has the label of the active one, and when. */
+/**
+ * The pods of a CNFDeployment as one watch shows them: which has the active one's label, and when.
+ */
 import type { Cluster, KubeObject } from 'kind-test-harness';
 import * as z from 'zod';
 import { podsPath } from '../stack/collections.ts';
@@ -45,8 +47,8 @@ export type PodsSeen = {
   /** From now on, as far as this watch shows every moment. */
   count: () => Counted;
   /**
-   * For how long nobody had the label, by this one watch: from the moment at which that pod was gone or not ready to that at which another one had it
-   * and was ready. Undefined: not yet.
+   * For how long no pod had the label, by this one watch: from the moment at which that pod was
+   * gone or not ready to that at which another one had it and was ready. Undefined: not yet.
    */
   takeoverMs: (uid: string) => { ms: number; by: SeenPod } | undefined;
 };

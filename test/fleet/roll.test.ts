@@ -1,4 +1,7 @@
-/** Roll-outs under steady traffic through a Service, on real pods with agents: what is lost, and what it would be without the gate. */
+/**
+ * Roll-outs under steady traffic through a Service, on real pods with agents: what is lost, and
+ * what it would be without the gate.
+ */
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
@@ -13,7 +16,7 @@ it.each<[number, object, object]>([
   // With the label alone a Service has one pod at a time, which is the last to be replaced.
   [2, { sdewanPurpose: PURPOSE, 'sdewan.akraino.org/active': 'true' }, { surge: 1 }],
 ])(
-  'a roll of %i replicas with 200 rules loses no request (Service %j, spec %j)',
+  'loses no request in a roll of %i replicas with 200 rules (Service %j, spec %j)',
   async (replicas, selector, spec) => {
     const { requests, lost, counted } = await rollFleet(cluster, { replicas, selector, spec });
     expect(lost).toEqual([]);
@@ -23,6 +26,6 @@ it.each<[number, object, object]>([
   },
 );
 
-it('without the gate the same roll loses requests', async () => {
+it('loses requests in the same roll without the gate', async () => {
   expect(await rollPlain(cluster, 1)).toBeGreaterThan(0);
 });

@@ -1,4 +1,7 @@
-/** Roll-outs under steady traffic through a Service: what was lost, and what one watch saw of the pods. */
+/**
+ * Roll-outs under steady traffic through a Service: what was lost, and what one watch saw of the
+ * pods.
+ */
 import type { Cluster } from 'kind-test-harness';
 import { observePods, until } from '../stack/observe.ts';
 import { apply, waitInSync } from '../stack/operator.ts';
@@ -28,7 +31,10 @@ export type Rolled = {
 
 type Roll = Pick<FleetCnf, 'replicas' | 'spec'> & { selector?: object };
 
-/** Of a CNFDeployment with 200 rules, in a namespace of its own, until the old pods are gone. */
+/**
+ * A roll-out of a CNFDeployment with 200 rules, in a namespace of its own, until the old pods are
+ * gone.
+ */
 export const rollFleet = async (cluster: Cluster, { selector, ...kind }: Roll): Promise<Rolled> => {
   const namespace = await cluster.createNamespace('roll');
   // As long as that of the same Deployment.

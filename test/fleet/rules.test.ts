@@ -25,7 +25,7 @@ const uids = async (namespace: string): Promise<string[]> =>
 const conditionOf = ({ conditions }: SeenFleet, type: string) =>
   conditions?.find((each) => each.type === type);
 
-it.concurrent('a set that never gets one rule goes away at the deadline, and the pods of before serve on', async () => {
+it.concurrent('takes a set that never gets one rule away at the deadline, and the pods of before serve on', async () => {
   const namespace = await cluster.createNamespace('back');
   const cnf = { namespace, replicas: 1, rules: 0, spec: { progressDeadline: '25s' } };
   await apply(cluster, namespace, policyOn('late', 'ovn-net3'));
@@ -80,7 +80,7 @@ it.concurrent('a set that never gets one rule goes away at the deadline, and the
   );
 });
 
-it.concurrent('a rule that is in force on neither set stops nothing, and is named; rules stay when the CNFDeployment is gone', async () => {
+it.concurrent('stops nothing for a rule that is in force on neither set, and names it; rules stay when the CNFDeployment is gone', async () => {
   const namespace = await cluster.createNamespace('excused');
   const cnf = { namespace, replicas: 1, lateMs: 0, rules: 0 };
   await apply(cluster, namespace, policyOn('late', 'ovn-net3'), policyOn('never', 'ovn-net4'));

@@ -1,4 +1,6 @@
-/** What people and controllers do with Deployments, done with a CNFDeployment and its Deployment. */
+/**
+ * What people and controllers do with Deployments, done with a CNFDeployment and its Deployment.
+ */
 import * as z from 'zod';
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';

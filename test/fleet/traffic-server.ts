@@ -1,6 +1,8 @@
 /**
- * A container beside OpenWRT that stands for what a CNF forwards: it answers 200 while OpenWRT has what it must have in force, and 503 else. It
- * is also the administrator of its OpenWRT, who brings an interface some time after the first pass, so that a rule is Pending when the pod could be ready.
+ * A container beside OpenWRT that stands for what a CNF forwards: it answers 200 while OpenWRT has
+ * what it must have in force, and 503 else. It is also the administrator of its OpenWRT, who brings
+ * an interface some time after the first pass, so that a rule is Pending when the pod could be
+ * ready.
  */
 import { createServer, request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -17,8 +19,8 @@ const LOOK_MS = 50;
 const DRAIN_MS = 3_000;
 
 /**
- * Of two commits at the same moment libuci drops one (measured): an administrator looks whether theirs is there. What is lost after that time
- * somebody has taken.
+ * libuci drops one of two commits at the same moment (measured): an administrator looks whether
+ * theirs is there. What is lost after that time was taken.
  */
 const SETTLED_MS = 1_000;
 

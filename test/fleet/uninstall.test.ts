@@ -1,4 +1,7 @@
-/** `sdewan uninstall` in each stage of a roll-out: nothing of the product is left, no pod is touched, and all serve on. */
+/**
+ * `sdewan uninstall` in each stage of a roll-out: nothing of the product is left, no pod is
+ * touched, and all serve on.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
@@ -43,7 +46,9 @@ const STAGES: Readonly<Record<string, Partial<FleetCnf>>> = {
   Baking: { spec: { bakeSeconds: FOR_LONG } },
   Failed: { lateMs: -1, spec: { progressDeadline: '10s', onFailure: 'Pause' } },
 };
-/** Of the others: with one set only, and at last the one that stays only while an agent stands still. */
+/**
+ * The others: with one set only, and at last the one that stays only while an agent stands still.
+ */
 const ALONE: Readonly<Record<string, Partial<FleetCnf>>> = {
   Creating: { image: NOBODYS_IMAGE },
   Current: {},

@@ -1,4 +1,7 @@
-/** A virtual address in a roll-out: by the journals of both pods, keepalived of the new one is preferred only when it has every rule. */
+/**
+ * A virtual address in a roll-out: by the journals of both pods, keepalived of the new one is
+ * preferred only when it has every rule.
+ */
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
@@ -61,7 +64,7 @@ it('follows from the old set to the new one, after the new pod has every rule', 
     await journalOf(cluster, namespace, old),
     await journalOf(cluster, namespace, next),
   ];
-  // A pod that nobody has told another distance is at 3.
+  // A pod without another order is at distance 3.
   expect(distinct(prioritiesIn(before).map(({ priority }) => priority)).slice(-2)).toEqual([
     200, 140,
   ]);

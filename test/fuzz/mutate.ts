@@ -7,7 +7,10 @@ const ENVELOPE_DEPTH = 2;
 const BROKEN_TEXT = 0.05;
 const UNCHANGED = 0.05;
 
-/** The text of a variation. `donors`: where parts come from that have the right shape in the wrong place. */
+/**
+ * The text of a variation. `donors`: where parts come from that have the right shape in the wrong
+ * place.
+ */
 export const mutated = (seed: unknown, donors: readonly unknown[], random: Random): string => {
   const kind = random.next();
   if (kind < UNCHANGED) return JSON.stringify(seed);

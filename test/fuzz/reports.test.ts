@@ -1,4 +1,7 @@
-/** Mutated reports against the intake: always an answer, and no more kept than the limit for one pod. */
+/**
+ * Mutated reports against the intake: always an answer, and no more kept than the limit for one
+ * pod.
+ */
 import { expect, it } from 'vitest';
 import { kinds } from '#shared/resources/registry.ts';
 import { ruleStates, type Report } from '#shared/protocol/report.ts';

@@ -1,6 +1,6 @@
 /**
- * UCI as samples keep it: a line for each section, its options as YAML. What a reader sees in it is the same; how it is written is kept by the scenes, and
- * proven by `uci-text.test.ts`.
+ * UCI as samples keep it: a line for each section, its options as YAML. What a reader sees in it is
+ * the same; how it is written is kept by the scenes, and proven by `uci-text.test.ts`.
  */
 import { Document, parse } from 'yaml';
 import { z } from 'zod';

@@ -1,7 +1,8 @@
 /**
- * CRs in, UCI out: the samples of each kind come to the sections kept with them, scenes to the packages one after the other as `uci export`
- * writes them, and both to the files that they refer to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared
- * with the table of fields, so that an update cannot make a wrong text pass.
+ * CRs in, UCI out: the samples of each kind come to the sections kept with them, scenes to the
+ * packages one after the other as `uci export` writes them, and both to the files that they refer
+ * to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared with
+ * the table of fields, so that an update cannot make a wrong text pass.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { compile } from '#shared/compile/compile.ts';
@@ -61,7 +62,7 @@ describe.each(cases)('golden: $name', (golden) => {
   });
 });
 
-it.each(cases)('of $name, agents know whether it differs by the place of a pod', (golden) => {
+it.each(cases)('tells agents of $name whether it differs by the place of a pod', (golden) => {
   const at = (distance: number, peer: string): unknown => {
     const [peers, own] = [peer, `${peer}0`].map(
       (one) => new Map([...Object.values(INTERFACES), 'eth0'].map((device) => [device, [one]])),
@@ -87,7 +88,7 @@ it.each(allSamples)('covers every field of $kind', ({ kind, ofIcn, rendered }) =
   expect(fields.filter((field) => !given.has(field))).toEqual([]);
 });
 
-it('the coordinator may create every kind that it makes of others', () => {
+it('lets the coordinator create every kind that it makes of others', () => {
   const made = new Set(cases.flatMap(({ rules }) => childrenOf(rules).map(({ kind }) => kind)));
   const allowed = kinds.filter(({ isMadeByCoordinator }) => isMadeByCoordinator);
   expect(made.size).toBeGreaterThan(1);

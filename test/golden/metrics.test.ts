@@ -1,4 +1,7 @@
-/** Metrics and alarms as far as no program has to run; the others are in test/integration/coordinator/metrics.test.ts and test/contract/agent. */
+/**
+ * Metrics and alarms as far as no program has to run; the others are in
+ * test/integration/coordinator/metrics.test.ts and test/contract/agent.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,7 +33,7 @@ describe('the runbook of an alarm', () => {
     [...readFileSync(join(root, page), 'utf8').matchAll(/^## (.+)$/gm)].map(([, name = '']) => name);
 
   it.each(alerts().map((alert) => [alert.alert, alert] as const))(
-    'of %s is a section of its own, which exists',
+    'is a section of its own for %s, which exists',
     (name, { annotations }) => {
       expect(annotations.runbook_url).toBe(`${RUNBOOKS}#${name.toLowerCase()}`);
       expect(sections(RUNBOOKS)).toContain(name);
@@ -42,7 +45,7 @@ describe('the runbook of an alarm', () => {
   });
 
   it.each(alerts().map((alert) => [alert.alert, alert] as const))(
-    'the texts of %s name what the expression keeps of labels, and nothing else',
+    'names in the texts of %s what the expression keeps of labels, and nothing else',
     (_name, { expr, annotations: { summary, description } }) => {
       const [, kept = ''] = /^sum by \((.+?)\)/.exec(expr) ?? [];
       const named = [...`${summary} ${description}`.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label);
@@ -51,7 +54,7 @@ describe('the runbook of an alarm', () => {
   );
 });
 
-it('what is counted when it is read follows its source, and a CNF without rules is shown with zero', async () => {
+it('follows the source of what is counted when it is read, and shows a CNF without rules with zero', async () => {
   const registry = new Registry();
   const cnf = { namespace: 'edge', purpose: 'cnf-1' };
   let left = 2;

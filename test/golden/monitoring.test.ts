@@ -59,7 +59,7 @@ describe('a PodMonitor', () => {
   });
 });
 
-it('each panel of the board shows a metric that there is, with labels that it has', () => {
+it('shows in each panel of the board a metric that there is, with labels that it has', () => {
   const board = z
     .object({
       panels: z.array(

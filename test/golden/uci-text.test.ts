@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readUci } from '../judge/uci.ts';
 
-it('what we write reads the same to a reader that is not ours', () => {
+it('reads the same to a reader that is not ours', () => {
   fc.assert(
     fc.property(anyPackage, (uciPackage) => {
       expect(readUci(formatPackage(uciPackage))).toEqual(

@@ -1,7 +1,9 @@
 /**
- * Follows the guide "Adding a kind" of docs/development.md in a copy of the project: a rule that ICN does not have, and a resource of
- * the whole cluster in another API group, by one file each, the samples of the rule, and a line each in the registry. Then they are
- * in the CRDs, the rights, admission, the page of kinds and `kubectl` on a real API server, and the suites try them as all others.
+ * Follows the guide "Adding a kind" of docs/development.md in a copy of the project: a rule that
+ * ICN does not have, and a resource of the whole cluster in another API group, by one file each,
+ * the samples of the rule, and a line each in the registry. Then they are in the CRDs, the rights,
+ * admission, the page of kinds and `kubectl` on a real API server, and the suites try them as all
+ * others.
  */
 import { execFile } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
@@ -110,19 +112,23 @@ it('is in the CRDs, the rights, admission and the page of kinds, and changes not
 });
 
 describe('the suites try the new rule as all others', () => {
-  it('its UCI, its fields, and what it refers to', { timeout: SUITE_TIMEOUT_MS }, async () => {
-    const report = await suites(
-      'unit',
-      'test/golden/golden.test.ts',
-      'shared/resources',
-      'test/run/product-names.test.ts',
-    );
-    expect(report).toContain('golden: FirewallSet comes to the UCI text as kept');
-    expect(report).toContain('SiteQuota is named by resources only');
-  });
+  it(
+    'cover its UCI, its fields, and what it refers to',
+    { timeout: SUITE_TIMEOUT_MS },
+    async () => {
+      const report = await suites(
+        'unit',
+        'test/golden/golden.test.ts',
+        'shared/resources',
+        'test/run/product-names.test.ts',
+      );
+      expect(report).toContain('golden: FirewallSet comes to the UCI text as kept');
+      expect(report).toContain('SiteQuota is named by resources only');
+    },
+  );
 
   it(
-    "on OpenWRT by each driver; ICN's REST says that it does not have it",
+    "cover OpenWRT by each driver; ICN's REST says that it does not have it",
     { timeout: SUITE_TIMEOUT_MS },
     async () => {
       const passed = await suites('contract', CONFORMANCE, '-t', 'FirewallSet$');

@@ -1,4 +1,7 @@
-/** Builds the images with whichever engine is there, and leaves each as a docker-archive in dist/images. */
+/**
+ * Builds the images with whichever engine is there, and leaves each as a docker-archive in
+ * dist/images.
+ */
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
@@ -17,7 +20,10 @@ const PROBE_TIMEOUT_MS = 20_000;
 
 export type BuildOptions = {
   names: readonly ImageName[];
-  /** An image with Node and a shell, `local` for one made of this machine's files, or undefined: what can be had. */
+  /**
+   * An image with Node and a shell, `local` for one made of this machine's files, or undefined:
+   * what can be had.
+   */
   base?: string | undefined;
   say: (line: string) => void;
 };
@@ -41,7 +47,10 @@ export const buildImages = async ({ names, base, say }: BuildOptions): Promise<v
 
 const PACKAGES = ['buildah', 'busybox-static'];
 
-/** Why images cannot be built here; undefined when they can. In CI as root, an engine is installed where none answers. */
+/**
+ * Why images cannot be built here; undefined when they can. In CI as root, an engine is installed
+ * where none answers.
+ */
 export const whyNoImages = async (
   say: (line: string) => void = console.warn,
 ): Promise<string | undefined> => {
@@ -70,7 +79,10 @@ const answeringEngine = async (): Promise<Engine | undefined> => {
   return undefined;
 };
 
-/** Of `ARG BASE=`, with the digest where there is one. @throws where the Dockerfile has none */
+/**
+ * The value of `ARG BASE=`, with the digest where there is one.
+ * @throws where the Dockerfile has none
+ */
 const publishedBaseOf = (dockerfile: string): string => {
   const [, base] = /^ARG BASE=(\S+)$/m.exec(dockerfile) ?? [];
   if (base === undefined) throw new Error('no line ARG BASE=… in the Dockerfile');

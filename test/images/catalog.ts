@@ -1,4 +1,7 @@
-/** The images of this repository: their names, what they are made from, and where `npm run images` leaves them. */
+/**
+ * The images of this repository: their names, what they are made from, and where `npm run images`
+ * leaves them.
+ */
 import { join } from 'node:path';
 
 import { AGENT_IMAGE, CNF_IMAGE, COORDINATOR_IMAGE } from '../stack/images.ts';

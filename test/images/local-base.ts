@@ -1,6 +1,7 @@
 /**
- * A base image where no registry is reached: the Node that runs this program, the libraries of this machine that it is
- * linked to, and busybox. For tests on this machine; releases are built on a published base.
+ * A base image where no registry is reached: the Node that runs this program, the libraries of this
+ * machine that it is linked to, and busybox. For tests on this machine; releases are built on a
+ * published base.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -11,7 +12,9 @@ import { writeImageArchive, type ImageEntry } from 'kind-test-harness';
 import { runOrThrow, succeeds } from './run.ts';
 
 const BUSYBOX = '/usr/bin/busybox';
-/** `--list` is how the loader answers for `ldd`, which is a script for a shell that is not there. */
+/**
+ * `--list` is how the loader answers for `ldd`, which is a script for a shell that is not there.
+ */
 const LDD =
   '#!/bin/sh\nexec "$(busybox ls -d /lib*/ld-linux-*.so.* | busybox head -n1)" --list "$1"\n';
 

@@ -1,4 +1,7 @@
-/** The agent between a real API server and the simulator: rules applied with kubectl, the truth read from OpenWRT's files. */
+/**
+ * The agent between a real API server and the simulator: rules applied with kubectl, the truth read
+ * from OpenWRT's files.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectCluster, type Cluster } from 'kind-test-harness';

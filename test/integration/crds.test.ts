@@ -1,4 +1,6 @@
-/** The generated CRDs on a real API server, which refuses some constructs only when it runs them. */
+/**
+ * The generated CRDs on a real API server, which refuses some constructs only when it runs them.
+ */
 import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { kindOf, kinds } from '#shared/resources/registry.ts';
@@ -83,7 +85,7 @@ const cases: readonly Case[] = allSamples.flatMap(
   },
 );
 
-/** Of each sort that a field can take, and of some that most cannot. */
+/** One of each sort that a field can take, and of some that most cannot. */
 const VALUES: readonly unknown[] = [
   '',
   'lan1',

@@ -1,6 +1,7 @@
 /**
- * Everything that `kubectl apply -k deploy` installs, by kind and name, with what hangs on a name inside: webhooks, and who is bound
- * to what. An object that falls out of the kustomization is a line less in the golden file. `UPDATE=1` rewrites it.
+ * Everything that `kubectl apply -k deploy` installs, by kind and name, with what hangs on a name
+ * inside: webhooks, and the subjects of bindings. An object that falls out of the kustomization is
+ * a line less in the golden file. `UPDATE=1` rewrites it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connectCluster } from 'kind-test-harness';

@@ -1,4 +1,7 @@
-/** Keys from Secrets, with rights on exactly these Secrets: followed, kept when they cannot be read, and given to OpenWRT only. */
+/**
+ * Keys from Secrets, with rights on exactly these Secrets: followed, kept when they cannot be read,
+ * and given to OpenWRT only.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectCluster, type Cluster } from 'kind-test-harness';

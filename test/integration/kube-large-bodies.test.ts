@@ -1,6 +1,7 @@
 /**
- * Bodies that the API server refuses before it has read them: of a user without rights, and of more than its own limit. What was not sent
- * of them once stayed in the one session of HTTP/2, until Node refused every other stream of it.
+ * Bodies that the API server refuses before it has read them: of a user without rights, and of more
+ * than its own limit. What was not sent of them once stayed in the one session of HTTP/2, until
+ * Node refused every other stream of it.
  */
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
@@ -39,12 +40,9 @@ const write = async (length: number): Promise<unknown> =>
       ({ status }: { status: number }) => status,
     );
 
-it.each([900_000, 4_000_000])(
-  'others are answered after refused bodies of %i bytes',
-  async (length) => {
-    const answers = await Promise.all(Array.from({ length: WRITES }, () => write(length)));
-    expect(new Set(answers)).toEqual(new Set([403]));
-    await expect(client.serverVersion()).resolves.toMatch(/^v1/);
-    expect(client.unansweredForMs()).toBeUndefined();
-  },
-);
+it.each([900_000, 4_000_000])('answers others after refused bodies of %i bytes', async (length) => {
+  const answers = await Promise.all(Array.from({ length: WRITES }, () => write(length)));
+  expect(new Set(answers)).toEqual(new Set([403]));
+  await expect(client.serverVersion()).resolves.toMatch(/^v1/);
+  expect(client.unansweredForMs()).toBeUndefined();
+});

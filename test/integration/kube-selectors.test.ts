@@ -1,4 +1,7 @@
-/** The API server's own selection against ours: every selector of a list, by its text and by evaluation. */
+/**
+ * The API server's own selection against ours: every selector of a list, by its text and by
+ * evaluation.
+ */
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { resourceV1 } from '#shared/kube/objects.ts';

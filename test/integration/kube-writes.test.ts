@@ -218,7 +218,7 @@ describe('an object that is kept', () => {
   });
 });
 
-it('a delete with a precondition spares a successor', async () => {
+it('spares a successor in a delete with a precondition', async () => {
   const { metadata } = await create();
   expect(await outcome(client.delete(things, key, { preconditions: { uid: 'other' } }))).toBe(
     'conflict',
@@ -227,7 +227,7 @@ it('a delete with a precondition spares a successor', async () => {
   expect(await outcome(read())).toBe('not found');
 });
 
-it('a dry run is answered and writes nothing', async () => {
+it('answers a dry run and writes nothing', async () => {
   const body = {
     apiVersion: 'writes.example.org/v1',
     kind: 'Thing',
@@ -241,7 +241,7 @@ it('a dry run is answered and writes nothing', async () => {
   expect(await outcome(read())).toBe('not found');
 });
 
-it('a TokenReview comes back filled in', async () => {
+it('fills a TokenReview in', async () => {
   const reviews = {
     group: 'authentication.k8s.io',
     version: 'v1',

@@ -1,4 +1,7 @@
-/** What kubectl itself reads of plain scalars of YAML, against what the commands of `sdewan` read of them. */
+/**
+ * What kubectl itself reads of plain scalars of YAML, against what the commands of `sdewan` read of
+ * them.
+ */
 import * as fc from 'fast-check';
 import { connectCluster } from 'kind-test-harness';
 import { expect, it } from 'vitest';

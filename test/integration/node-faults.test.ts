@@ -76,7 +76,7 @@ describe.skipIf(reason !== undefined)('faults and ways in on the real node', () 
     await cluster?.stop();
   });
 
-  it('a second node runs beside the first, on other subnets', async () => {
+  it('include a second node beside the first, on other subnets', async () => {
     const second = await startCluster({ backend: 'node' });
     try {
       expect(second.node?.hostAddress).not.toBe(node.hostAddress);
@@ -88,7 +88,7 @@ describe.skipIf(reason !== undefined)('faults and ways in on the real node', () 
     expect(await shell(cluster, container('web'), 'echo alive')).toBe('alive');
   });
 
-  it('a firewall in the pod cuts it off, and its exec probes go on', async () => {
+  it('include a firewall in the pod that cuts it off, and its exec probes go on', async () => {
     const { status } = await get<PodObject>(scope, 'pod', 'web');
     const answers = async () =>
       await fetch(`http://${status.podIP}:8080/`, { signal: AbortSignal.timeout(500) }).then(
@@ -128,7 +128,7 @@ describe.skipIf(reason !== undefined)('faults and ways in on the real node', () 
     },
   );
 
-  it('the API server calls webhooks behind a Service', async () => {
+  it('include webhooks behind a Service that the API server calls', async () => {
     const name = `hook.${scope.namespace}.svc`;
     const validity = { issuedAt: Date.now(), lifetimeMs: 86_400_000 };
     const ca = await createCa('node-test', validity);
@@ -200,7 +200,7 @@ describe.skipIf(reason !== undefined)('faults and ways in on the real node', () 
     expect(refused.stderr).toContain('refused by the pod');
   });
 
-  it('a pod reaches a server of this machine', async () => {
+  it('include a server of this machine that a pod reaches', async () => {
     const server = createServer((_, response) => response.end('from the host'));
     await new Promise<void>((resolve) => server.listen(0, node.hostAddress, resolve));
     const address = server.address();

@@ -73,7 +73,7 @@ const traces = async (node: Held, network: string): Promise<string[]> => {
 };
 
 describe.skipIf(reason !== undefined)('a real node goes without a trace', () => {
-  it('when its holder is killed', async () => {
+  it('does so when its holder is killed', async () => {
     const node = await hold();
     const network = await readlink(`/proc/${node.initPid}/ns/net`);
     expect(await traces(node, network)).toEqual(expect.arrayContaining(['process', 'link']));
@@ -86,7 +86,7 @@ describe.skipIf(reason !== undefined)('a real node goes without a trace', () => 
     ).toEqual([]);
   });
 
-  it('when holder and guard are killed: its processes at once, the rest with the next start', async () => {
+  it('does so when holder and guard are killed: its processes at once, the rest with the next start', async () => {
     const node = await hold();
     const network = await readlink(`/proc/${node.initPid}/ns/net`);
     process.kill(await guardPid(node.initPid), 'SIGKILL');
@@ -100,7 +100,7 @@ describe.skipIf(reason !== undefined)('a real node goes without a trace', () => 
     expect(await traces(node, network)).toEqual([]);
   });
 
-  it('when it is stopped, or stopped twice', async () => {
+  it('does so when it is stopped, or stopped twice', async () => {
     const cluster = await startCluster({ backend: 'node' });
     const directory = cluster.env['KIND_TEST_HARNESS_CLUSTER'] ?? '';
     const record = JSON.parse(await readFile(join(directory, 'node.json'), 'utf8'));
@@ -110,7 +110,7 @@ describe.skipIf(reason !== undefined)('a real node goes without a trace', () => 
     expect(await traces(node, 'none')).toEqual([]);
   });
 
-  it('from the command line: up, an image into it, kubectl, down', async () => {
+  it('does so from the command line: up, an image into it, kubectl, down', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'kth-cli-'));
     const cli = async (...args: string[]): Promise<string> => {
       const command = [CLI, ...args];

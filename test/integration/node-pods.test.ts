@@ -210,7 +210,7 @@ describe.skipIf(reason !== undefined)('pods on the real node', () => {
     expect(status.containerStatuses?.[0]?.lastState.terminated?.reason).toBe('OOMKilled');
   });
 
-  it('of an image that is not there say so', async () => {
+  it('say so when their image is not there', async () => {
     await apply(
       scope,
       pod('missing', { containers: [{ name: 'main', image: 'not.there/at-all:1' }] }),

@@ -1,4 +1,7 @@
-/** The agent's state folder is read-only, or full, while it runs or when it starts: a real file system of its own, so root alone can try it. */
+/**
+ * The agent's state folder is read-only, or full, while it runs or when it starts: a real file
+ * system of its own, so root alone can try it.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -25,7 +28,10 @@ beforeAll(async () => {
 });
 
 const mount = (...args: string[]): unknown => execFileSync('mount', args, { stdio: 'pipe' });
-/** A file system does not turn read-only while a file of it is open for writing, and the agent may be writing one. */
+/**
+ * A file system does not turn read-only while a file of it is open for writing, and the agent may
+ * be writing one.
+ */
 const remount = (mode: 'ro' | 'rw'): Promise<unknown> =>
   vi.waitFor(() => mount('-o', `remount,${mode}`, folder), { timeout: 300_000, interval: 20 });
 const fill = async (): Promise<void> => {
@@ -73,7 +79,7 @@ describe.runIf(isRoot)('a state folder', () => {
     ['read-only', () => remount('ro'), () => remount('rw'), 'EROFS: read-only file system'],
     ['full', fill, () => writeFile(join(folder, 'ballast'), ''), 'ENOSPC: no space left'],
   ])(
-    'that turns %s is named, ends nothing, and rules are applied afterwards',
+    'is named when it turns %s, ends nothing, and rules are applied afterwards',
     async (_how, spoil, mend, cause) => {
       await start();
       await zone('lan1', 'ovn-net1');
@@ -94,7 +100,7 @@ describe.runIf(isRoot)('a state folder', () => {
     },
   );
 
-  it('that is read-only when the agent starts is named, and so it is in its last words', async () => {
+  it('is named when it is read-only as the agent starts, and so it is in its last words', async () => {
     writeFileSync(join(folder, 'alive'), 'of an earlier run');
     await remount('ro');
     await start();

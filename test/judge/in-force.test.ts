@@ -51,7 +51,7 @@ describe('a section is gone', () => {
   });
 });
 
-it('what is to be in force counts from the reload that had all of it', () => {
+it('counts what is to be in force from the reload that had all of it', () => {
   const journal = [write(1, ['lan']), reload(2), write(3, ['lan', 'wan']), reload(4), reload(5)];
   expect(inForceSince(journal, 'firewall', (sections) => sections.length === 2)).toBe(4);
 });

@@ -1,6 +1,6 @@
 /**
- * What is in force on a device, from its journal, and since when. A file alone does nothing: what counts is the
- * file that its service took at the last reload.
+ * What is in force on a device, from its journal, and since when. A file alone does nothing: what
+ * counts is the file that its service took at the last reload.
  */
 import { readUci, type JudgedSection } from './uci.ts';
 
@@ -9,7 +9,7 @@ export type JournalEntry = {
   ms: number;
   event: string;
   package?: string | undefined;
-  /** Of the whole file. */
+  /** The hash of the whole file. */
   text?: string | undefined;
   service?: string | undefined;
   ok?: boolean | undefined;
@@ -20,7 +20,10 @@ export type JournalEntry = {
 export type Held = { file: readonly JudgedSection[]; taken: readonly JudgedSection[] };
 
 export type Device = {
-  /** Takes in the next line of the journal. Gives the package whose file a service took by it, if one did. */
+  /**
+   * Takes in the next line of the journal. Gives the package whose file a service took by it, if
+   * one did.
+   */
   follow: (entry: JournalEntry) => string | undefined;
   of: (packageName: string) => Held;
 };
@@ -41,7 +44,10 @@ export const createDevice = (): Device => {
   };
 };
 
-/** The service of a package has its file after a reload, when its table was brought to the same, and that which a device writes at its start. */
+/**
+ * The service of a package has its file after a reload, when its table was brought to the same, and
+ * that which a device writes at its start.
+ */
 const takenBy = ({
   event,
   package: written,
@@ -54,8 +60,9 @@ const takenBy = ({
 };
 
 /**
- * Since when, without a break, OpenWRT does what `holds` says of the sections of `package`, ms since 1970: a file counts when its
- * service has been reloaded after it was written. undefined: it does not now.
+ * Since when, without a break, OpenWRT does what `holds` says of the sections of `package`, ms
+ * since 1970: a file counts when its service has been reloaded after it was written. undefined: it
+ * does not now.
  */
 export const inForceSince = (
   journal: readonly JournalEntry[],

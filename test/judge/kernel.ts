@@ -1,6 +1,7 @@
 /**
- * What a device does with packets, as its kernel and charon list it: one line per rule, route and setting, each with its place in front,
- * so that two looks can be compared. Written apart from the product, which must not share its mistakes.
+ * What a device does with packets, as its kernel and charon list it: one line per rule, route and
+ * setting, each with its place in front, so that two looks can be compared. Written apart from the
+ * product, which must not share its mistakes.
  */
 
 /** To be run by a shell on the device. Programs that it does not have are left out. */

@@ -1,6 +1,7 @@
 /**
- * What Prometheus would make of scrapes: samples out of the text format, and whether an alarm's expression holds. Knows just the forms of
- * expressions that deploy/alerts.yaml uses, and refuses all others; how long an expression has to hold (`for`) is not its business.
+ * What Prometheus would make of scrapes: samples out of the text format, and whether an alarm's
+ * expression holds. Knows just the forms of expressions that deploy/alerts.yaml uses, and refuses
+ * all others; how long an expression has to hold (`for`) is not its business.
  */
 export type Sample = { name: string; labels: Readonly<Record<string, string>>; value: number };
 export type Scrape = {
@@ -38,7 +39,10 @@ export const valueIn = (
   return found.length === 0 ? undefined : sum(found.map(({ value }) => value));
 };
 
-/** Whether the expression holds at the last of these scrapes of one target. `now`: Unix time, for `time()`. */
+/**
+ * Whether the expression holds at the last of these scrapes of one target. `now`: Unix time, for
+ * `time()`.
+ */
 export const holds = (expression: string, scrapes: readonly Scrape[], now: number): boolean => {
   const { samples } = scrapes.at(-1) ?? NOTHING_SCRAPED;
   const absent = /^absent\((.+)\)$/.exec(expression)?.[1];
@@ -75,7 +79,10 @@ const valuesOf = (expression: string, scrapes: readonly Scrape[], now: number): 
   );
 };
 
-/** `increase` is over all that was scraped; a series that was not there at first has not increased, as for Prometheus. */
+/**
+ * `increase` is over all that was scraped; a series that was not there at first has not increased,
+ * as for Prometheus.
+ */
 const vectorOf = (expression: string, scrapes: readonly Scrape[]): Sample[] => {
   const ranged = /^increase\((.+)\[\d+m\]\)$/.exec(expression)?.[1];
   const [first, last] = [scrapes[0], scrapes.at(-1)].map((scrape) =>

@@ -1,6 +1,7 @@
 /**
- * What OpenWRT's configuration must hold for each rule of test/manifests/seed-rules.yaml, written by hand from OpenWRT's
- * own documentation of its options: the judge knows nothing of how the product renders.
+ * What OpenWRT's configuration must hold for each rule of test/manifests/seed-rules.yaml, written
+ * by hand from OpenWRT's own documentation of its options: the judge knows nothing of how the
+ * product renders.
  */
 import type { JudgedSection } from './uci.ts';
 

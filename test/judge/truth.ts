@@ -1,4 +1,7 @@
-/** Whether statuses are true: no rule is reported in sync for long while one of its pods is not Ready. */
+/**
+ * Whether statuses are true: no rule is reported in sync for long while one of its pods is not
+ * Ready.
+ */
 
 /** What a watch saw, in the order of arrival. */
 export type Seen = {
@@ -15,8 +18,8 @@ export type Seen = {
 export type Span = { from: number; until: number };
 
 /**
- * The longest time within the span, in ms, for which some rule was reported in sync while some pod was not Ready. 0: never.
- * `seen` begins with what there was before.
+ * The longest time within the span, in ms, for which some rule was reported in sync while some pod
+ * was not Ready. 0: never. `seen` begins with what there was before.
  */
 export const longestLie = (seen: readonly Seen[], { from, until }: Span): number => {
   const notReady = new Set<string>();

@@ -1,6 +1,7 @@
 /**
- * A reader of UCI files for tests, the demo and whoever judges the product: written apart from it, and simpler. It knows what
- * libuci writes (one statement a line; values in single quotes or bare) and throws on everything else.
+ * A reader of UCI files for tests, the demo and other judges of the product: written apart from it,
+ * and simpler. It knows what libuci writes (one statement a line; values in single quotes or bare)
+ * and throws on everything else.
  */
 
 export type JudgedSection = {
@@ -12,7 +13,9 @@ export type JudgedSection = {
 
 type Draft = Omit<JudgedSection, 'options'> & { options: Map<string, string | string[]> };
 
-/** The sections of a file of /etc/config, in file order. @throws Error on what libuci does not write */
+/**
+ * The sections of a file of /etc/config, in file order. @throws Error on what libuci does not write
+ */
 export const readUci = (text: string): JudgedSection[] => {
   const sections: Draft[] = [];
   for (const words of statements(text)) {

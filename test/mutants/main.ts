@@ -1,6 +1,7 @@
 /**
- * `npm run suite mutants`: puts each bug of mutants.yaml into a copy of the tree, one at a time, and names those that no test notices.
- * First all proofs run without a bug: a test that always fails proves nothing.
+ * `npm run suite mutants`: puts each bug of mutants.yaml into a copy of the tree, one at a time,
+ * and names those that no test notices. First all proofs run without a bug: a test that always
+ * fails proves nothing.
  *
  *   npm run suite mutants [PART…]      only those whose file or invariant contains one of the words
  */
@@ -14,7 +15,7 @@ import { copyTree } from './tree.ts';
 
 const say = (line: string): void => console.log(line);
 
-/** Of test/vitest.config.ts. */
+/** The projects of test/vitest.config.ts. */
 const projectOf = (test: string): string =>
   /^test\/(contract|integration|e2e)\//.exec(test)?.[1] ?? 'unit';
 

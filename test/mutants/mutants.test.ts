@@ -46,7 +46,7 @@ describe('a mutant', () => {
     expect(same).toEqual([]);
   });
 
-  it('of a line that is there twice, or not at all, is refused', () => {
+  it('is refused when its line is there twice, or not at all', () => {
     const mutant = { invariant: '', file: 'a.ts', find: 'a', replace: 'b', caughtBy: '' };
     expect(mutated('  a\naa', mutant)).toBe('b\naa');
     expect(() => mutated('a\n a', mutant)).toThrow('a.ts has 2 lines "a"');
@@ -79,12 +79,12 @@ describe('a run under a mutant', () => {
       { state: 'broken', why: 'ReferenceError: x' },
     ],
     ['fails without a test', report([]), 1, { state: 'broken', why: 'vitest ended with 1' }],
-  ])('that %s', (_, run, exitCode, outcome) => {
+  ])('is one that %s', (_, run, exitCode, outcome) => {
     expect(outcomeOf(run, exitCode)).toEqual(outcome);
   });
 });
 
-it('a copy of the tree is the checkout as it is now, with workspaces of its own, and goes away', () => {
+it('copies the tree as the checkout is now, with workspaces of its own, and the copy goes away', () => {
   const checkout = mkdtempSync(path.join(tmpdir(), 'sdewan-checkout-'));
   const write = (name: string): void => {
     mkdirSync(path.dirname(path.join(checkout, name)), { recursive: true });

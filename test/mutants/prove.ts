@@ -1,4 +1,6 @@
-/** Runs tests in a copy of the tree, and says what they prove: only a test that fails is a proof. */
+/**
+ * Runs tests in a copy of the tree, and says what they prove: only a test that fails is a proof.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -33,7 +35,10 @@ export const outcomeOf = ({ files, unhandled }: RunReport, exitCode: number | nu
   return { state: 'green', files: files.map(({ file }) => file) };
 };
 
-/** In a process group of its own, which ends with the signal or when it takes too long. @throws when the signal aborts */
+/**
+ * In a process group of its own, which ends with the signal or when it takes too long. @throws when
+ * the signal aborts
+ */
 export const prove = async (
   project: string,
   tests: readonly string[],

@@ -1,4 +1,7 @@
-/** What Stryker mutates: pure folders, and how many percent the tests must notice. Elsewhere mutants are made by hand (`mutants.ts`). */
+/**
+ * What Stryker mutates: pure folders, and how many percent the tests must notice. Elsewhere mutants
+ * are made by hand (`mutants.ts`).
+ */
 type Mutated = {
   /** Beside the tests of the folder itself. */
   tests?: readonly string[];

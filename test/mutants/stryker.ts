@@ -1,6 +1,7 @@
 /**
- * `npm run suite stryker`: Stryker changes operators, conditions and texts of the pure core one at a time, and the unit tests beside
- * it must notice. It works in a copy of the tree, and lists what survived.
+ * `npm run suite stryker`: Stryker changes operators, conditions and texts of the pure core one at
+ * a time, and the unit tests beside it must notice. It works in a copy of the tree, and lists what
+ * survived.
  *
  *   npm run suite stryker [FOLDER…]
  */
@@ -12,7 +13,10 @@ import { Stryker } from '@stryker-mutator/core';
 import { STRYKER } from './stryker-folders.ts';
 import { TESTS_VARIABLE } from './vitest.config.ts';
 
-/** Beside what its tests take without it: they take milliseconds, and a mutant that ends no loop is common where loops are. */
+/**
+ * Beside what its tests take without it: they take milliseconds, and a mutant that ends no loop is
+ * common where loops are.
+ */
 const PATIENCE_MS = 10_000;
 
 const mutate = async (folder: string): Promise<void> => {
@@ -29,7 +33,8 @@ const mutate = async (folder: string): Promise<void> => {
     plugins: ['@stryker-mutator/vitest-runner'],
     vitest: { configFile: 'test/mutants/vitest.config.ts' },
     coverageAnalysis: 'perTest',
-    // Stryker would rewrite tsconfig.json with an API that TypeScript 7 does not have. Nothing in the copy reads it.
+    // Stryker would rewrite tsconfig.json with an API that TypeScript 7 does not have. Nothing in
+    // the copy reads it.
     tsconfigFile: 'none',
     timeoutMS: PATIENCE_MS,
     concurrency: availableParallelism(),

@@ -1,4 +1,7 @@
-/** The table of invariants in docs/architecture.md, and the mutants that are made by hand for its rows. */
+/**
+ * The table of invariants in docs/architecture.md, and the mutants that are made by hand for its
+ * rows.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';

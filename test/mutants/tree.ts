@@ -1,4 +1,7 @@
-/** Copies of the checkout as it is now, uncommitted changes included, to change things in. The checkout itself is never changed. */
+/**
+ * Copies of the checkout as it is now, uncommitted changes included, to change things in. The
+ * checkout itself is never changed.
+ */
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -41,7 +44,10 @@ const filesOf = (checkout: string): string[] =>
     .split('\0')
     .filter((file) => file !== '');
 
-/** Packages are shared; workspaces are links into the tree, and must lead into the copy. What tools keep there is not shared. */
+/**
+ * Packages are shared; workspaces are links into the tree, and must lead into the copy. What tools
+ * keep there is not shared.
+ */
 const linkModules = (from: string, to: string): void => {
   mkdirSync(to);
   for (const name of readdirSync(from)) {

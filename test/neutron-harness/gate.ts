@@ -1,6 +1,7 @@
 /**
- * In front of Neutron, in the place of Keystone: it gives tokens as Keystone v3 does, and makes of a token the headers by which a Neutron without
- * `authtoken` knows who asks, so that its own checks of rights are real. What should go wrong on the way goes wrong here.
+ * In front of Neutron, in the place of Keystone: it gives tokens as Keystone v3 does, and makes of
+ * a token the headers by which a Neutron without `authtoken` knows who asks, so that its own checks
+ * of rights are real. What should go wrong on the way goes wrong here.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -13,7 +14,9 @@ export type Identity = {
   roles: readonly string[];
 };
 
-/** `lose`: Neutron does it, and nobody gets the answer. A number: this status, and Neutron is not asked. */
+/**
+ * `lose`: Neutron does it, and the answer is lost. A number: this status, and Neutron is not asked.
+ */
 export type Fault = 'lose' | number | undefined;
 
 export type GateCall = { method: string; path: string; status: number };
@@ -31,7 +34,7 @@ export type Gate = {
 };
 
 export type GateOptions = {
-  /** Of Neutron. */
+  /** The URL of Neutron. */
   port: number;
   identities: readonly Identity[];
   /** Life of a token. */

@@ -1,6 +1,7 @@
 /**
- * Neutron from PyPI in a venv, OVN and MariaDB unpacked from Debian's packages and not installed, in a folder of the cache that is named by the hash
- * of what is in it. Once for each machine: a minute of CPU and half a gigabyte.
+ * Neutron from PyPI in a venv, OVN and MariaDB unpacked from Debian's packages and not installed,
+ * in a folder of the cache that is named by the hash of what is in it. Once for each machine: a
+ * minute of CPU and half a gigabyte.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -72,7 +73,10 @@ const partsIn = (home: string): Installed => ({
 
 const isReady = (home: string): boolean => existsSync(join(home, 'ready'));
 
-/** Why Neutron cannot be had here; undefined: it can. Installs what is missing; Python itself only in CI. */
+/**
+ * Why Neutron cannot be had here; undefined: it can. Installs what is missing; Python itself only
+ * in CI.
+ */
 export const whyNoNeutron = async (): Promise<string | undefined> => {
   if (isReady(folder())) return undefined;
   if (process.platform !== 'linux') return `it needs Linux, this is ${process.platform}`;

@@ -1,6 +1,7 @@
 /**
- * A real Neutron for tests: its API with its own checks of rights, its database, and OVN, to which its own driver writes. Tokens come from
- * `gate.ts`. Each has a folder of its own, which goes with it.
+ * A real Neutron for tests: its API with its own checks of rights, its database, and OVN, to which
+ * its own driver writes. Tokens come from `gate.ts`. Each has a folder of its own, which goes with
+ * it.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +22,7 @@ const run = promisify(execFile);
 export type NeutronOptions = {
   /** SQLite takes one call at a time. */
   database: 'sqlite' | 'mariadb';
-  /** Of the project; absent: Neutron's own. */
+  /** The quota of the project; absent: Neutron's own. */
   quota?: { groups: number; rules: number };
   tokenSeconds?: number;
 };
@@ -32,7 +33,10 @@ export type RunningNeutron = {
   project: string;
   /** A `clouds.yaml` of the project's member. */
   cloudFile: string;
-  /** As somebody of the project, past the gate; `roles` default: member. @throws when it is no success */
+  /**
+   * As a user of the project, past the gate; `roles` default: member.
+   * @throws when it is no success
+   */
   call: <T>(method: string, path: string, body?: object, roles?: string) => Promise<T>;
   setQuota: (quota: { groups: number; rules: number }) => Promise<void>;
   /** SIGKILL, in the middle of whatever it does. */

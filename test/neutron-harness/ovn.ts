@@ -1,4 +1,7 @@
-/** OVN's databases, northd and ovn-trace without any Open vSwitch: what Neutron writes becomes flows, and a packet is followed through them. */
+/**
+ * OVN's databases, northd and ovn-trace without any Open vSwitch: what Neutron writes becomes
+ * flows, and a packet is followed through them.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -20,7 +23,10 @@ export type Ovn = {
   /** Where its databases listen. */
   nb: string;
   sb: string;
-  /** Whether each arrives anywhere as the first packet of its connection, by all that Neutron has written before. */
+  /**
+   * Whether each arrives anywhere as the first packet of its connection, by all that Neutron has
+   * written before.
+   */
   arrive: (packets: readonly TracedPacket[]) => Promise<boolean[]>;
   stop: () => void;
 };
@@ -29,7 +35,10 @@ export type Ovn = {
 const TRACKED_TWICE = 2;
 /** Asked of ovn-trace at a time. */
 const AT_ONCE = 8;
-/** Of any program, and of a verdict, on a busy machine. What takes longer hangs, and is told as that. */
+/**
+ * Time of any program, and of a verdict, on a busy machine. What takes longer hangs, and is told as
+ * that.
+ */
 const TIMEOUT_MS = 120_000;
 
 export const startOvn = async (folder: string, { bin, root }: Installed): Promise<Ovn> => {
@@ -56,7 +65,10 @@ export const startOvn = async (folder: string, { bin, root }: Installed): Promis
   const [nb, sb] = [`unix:${at('nb.sock')}`, `unix:${at('sb.sock')}`];
   await program('ovn-northd', [`--ovnnb-db=${nb}`, `--ovnsb-db=${sb}`, ...daemon('northd')]);
   let traces = 0;
-  /** It reads the flows once, at its start, and each `--ct` is used up by one look into the connection tracking. */
+  /**
+   * It reads the flows once, at its start, and each `--ct` is used up by one look into the
+   * connection tracking.
+   */
   const withTrace = async <T>(packets: number, use: (socket: string) => Promise<T>): Promise<T> => {
     const name = `trace-${(traces += 1)}`;
     const first = Array.from({ length: TRACKED_TWICE * packets }, () => '--ct=new');
@@ -96,7 +108,10 @@ export const startOvn = async (folder: string, { bin, root }: Installed): Promis
   };
 };
 
-/** @throws where it is no verdict on a first packet: the datapath or a port is not known, or the words for connection tracking are used up */
+/**
+ * @throws where it is no verdict on a first packet: the datapath or a port is not known, or the
+ * words for connection tracking are used up
+ */
 const arrivalIn = (answer: string): boolean => {
   if (!answer.startsWith('# ') || answer.includes('ct_state=est')) throw new Error(answer);
   return answer.includes('output(');

@@ -1,4 +1,7 @@
-/** What the coordinator does with a world of the tests, without the API server: what Neutron has is read, and brought to what is wanted. */
+/**
+ * What the coordinator does with a world of the tests, without the API server: what Neutron has is
+ * read, and brought to what is wanted.
+ */
 import { applySteps } from '../../coordinator/controllers/security-groups/apply.ts';
 import { createMembers } from '../../coordinator/controllers/security-groups/members.ts';
 import { stepsFor, type NeutronStep } from '../../coordinator/controllers/security-groups/plan.ts';

@@ -1,6 +1,7 @@
 /**
- * The 53 cases on a real Neutron: the product's security groups, by IPv4, IPv6 and SCTP, and the verdict of OVN on the first packet between each
- * pair of pods. `SDEWAN_NEUTRON_CASES=1,5,9`: only these.
+ * The 53 cases on a real Neutron: the product's security groups, by IPv4, IPv6 and SCTP, and the
+ * verdict of OVN on the first packet between each pair of pods. `SDEWAN_NEUTRON_CASES=1,5,9`: only
+ * these.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -29,7 +30,10 @@ beforeAll(async () => {
 }, START_MS);
 afterAll(() => running.stop());
 
-/** Policies for blocks of either family, each of which leaves the other family to its twin: they unite. */
+/**
+ * Policies for blocks of either family, each of which leaves the other family to its twin: they
+ * unite.
+ */
 const worldOfBoth = (step: Step): World => {
   const [four, six] = [worldOf(step, 4), worldOf(step, 6)];
   return { ...four, policies: [...four.policies, ...six.policies] };
@@ -50,6 +54,6 @@ test.each(chosen)('$number: $title', async ({ number, steps }) => {
   tried.push(number);
 });
 
-test('each of the 53 has the verdicts of the table, or those that were asked for', () => {
+test('gives each of the 53 the verdicts of the table, or those that were asked for', () => {
   expect(tried).toEqual(asked ?? Array.from({ length: 53 }, (_, at) => at + 1));
 });

@@ -1,6 +1,7 @@
 /**
- * The coordinator as a process, with a real API server and a real Neutron: policies on ports of pods, what others have made, quotas, and
- * Neutron that fails. What passes is OVN's word, what was called is the gate's.
+ * The coordinator as a process, with a real API server and a real Neutron: policies on ports of
+ * pods, what others have made, quotas, and Neutron that fails. What passes is OVN's word, what was
+ * called is the gate's.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectCluster, type Cluster } from 'kind-test-harness';
@@ -15,10 +16,10 @@ import { grantNeutron } from '../stack/neutron-rights.ts';
 import { createNetwork, inBothFamilies, type PodNetwork } from './network.ts';
 
 const START_MS = 500_000;
-/** Of a coordinator that backs off from a Neutron that fails, on a busy machine. */
+/** Time of a coordinator that backs off from a Neutron that fails, on a busy machine. */
 const SETTLES = { timeout: 150_000, interval: 250 };
 const CHANGES = 200;
-/** Of the changes by kubectl and three starts of Neutron. */
+/** Time of the changes by kubectl and three starts of Neutron. */
 const CHANGES_MS = 1_200_000;
 const PODS = ['x/a', 'x/b', 'x/c'];
 const QUOTA = { groups: 10, rules: 100 };
@@ -89,7 +90,8 @@ const podWith = (pod: string, port: string): object => ({
     labels: { pod: nameOf(pod) },
     annotations: { 'sdewan.akraino.org/ports': JSON.stringify([{ interface: 'eth0', port }]) },
   },
-  // No kubelet runs it: an address of the cluster's network, which has no port, would be in an address group.
+  // No kubelet runs it: an address of the cluster's network, which has no port, would be in an
+  // address group.
   spec: { schedulerName: 'nobody', containers: [{ name: 'main', image: 'none' }] },
 });
 const policy = (name: string, spec: object): object => ({
@@ -169,7 +171,7 @@ const ruleText = (rule: Record<string, unknown>): string =>
     .concat(['remote_ip_prefix', 'remote_group_id', 'remote_address_group_id'])
     .map((field) => rule[field])
     .join();
-/** Of our groups and their rules: none is there twice. */
+/** The counts of our groups and their rules: none is there twice. */
 const twice = async (): Promise<string[]> => {
   const groups = await ourGroups();
   const all = groups.flatMap(({ name, security_group_rules: rules }) => [
@@ -197,12 +199,12 @@ const expectedAnnotation = async (pod: string): Promise<string> => {
   return JSON.stringify([{ port: portOf(`x/${pod}`).id, groups }]);
 };
 
-test('without a policy everything passes, and pods say which groups their ports have', async () => {
+test('lets everything pass without a policy, and pods say which groups their ports have', async () => {
   await settled();
   await expect.poll(() => annotationOf('a'), SETTLES).toBe(await expectedAnnotation('a'));
 });
 
-test('a policy holds, gets its Event, and a label that changes costs one PUT', async () => {
+test('enforces a policy with its Event, and a label that changes costs one PUT', async () => {
   await apply(policy('web', fromPods('b')));
   await settled('x/c>x/a');
   await expect
@@ -235,7 +237,7 @@ const writes = (): string[] =>
     .filter(({ method }) => method !== 'GET')
     .map(({ method, path }) => `${method} ${path}`);
 
-/** A group of somebody else with a rule, on the port of a pod. */
+/** A group of another owner with a rule, on the port of a pod. */
 const foreign = async (pod: string) => {
   const { security_group: group } = await neutron.call<{ security_group: Group }>(
     'POST',
@@ -269,8 +271,8 @@ const foreign = async (pod: string) => {
   };
 };
 
-test('a quota: what fits works, the rest says need and limit, and works when it has grown', async () => {
-  // Of ten groups one is the project's own, one somebody else's, and three are for all ports.
+test('works within a quota, says need and limit beyond it, and works when it has grown', async () => {
+  // One of ten groups is the project's own, one another owner's, and three are for all ports.
   const NAMES = ['one', 'two', 'three', 'four'];
   const FULL = '(QuotaExceeded): needs 2 security groups more, and of the quota of 10 are 9 used';
   const theirs = await foreign('x/c');
@@ -317,7 +319,7 @@ describe('what others have made', () => {
     expect(await theirs.read()).toBe(before);
   });
 
-  test('in our groups is put right: a rule more, ten times at once, and a rule less', async () => {
+  test('is put right in our groups: a rule more, ten times at once, and a rule less', async () => {
     await apply(policy('web', fromPods('b')));
     await settled('x/c>x/a');
     const ofPolicy = async () =>
@@ -337,7 +339,7 @@ describe('what others have made', () => {
     await settled('x/c>x/a');
   });
 
-  test('a port without port security is left alone, and its pod says so', async () => {
+  test('is left alone on a port without port security, and its pod says so', async () => {
     const { port } = await neutron.call<{ port: { id: string } }>(
       'POST',
       'ports',
@@ -375,7 +377,7 @@ describe('while Neutron fails', () => {
     ['409', 409],
     ['412', 412],
     ['answers that are lost', 'lose'],
-  ])('with %s: the policy holds in the end, and nothing is there twice', async (_, fault) => {
+  ])('enforces the policy in the end, and has nothing twice, with %s', async (_, fault) => {
     first(3, fault);
     await apply(policy('web', fromPods('b')));
     await settled('x/c>x/a');
@@ -461,13 +463,14 @@ describe('while Neutron fails', () => {
       expect((await seen).passed).toEqual([]);
       expect((await seen).looks).toBeGreaterThan(10);
       console.log(`${written} calls of Neutron for ${CHANGES} changes`);
-      // Changes have come to Neutron, more of them together the slower it is, and answers were lost.
+      // Changes have come to Neutron, more of them together the slower it is, and answers were
+      // lost.
       expect(written).toBeGreaterThan(40);
     },
     CHANGES_MS,
   );
 
-  test('and a coordinator that is killed in the middle goes on where it was', async () => {
+  test('goes on where it was when a coordinator is killed in the middle', async () => {
     await apply(policy('web', fromPods('b')));
     await sleep(300);
     await world.killCoordinator();
@@ -477,7 +480,7 @@ describe('while Neutron fails', () => {
     await expect.poll(twice, SETTLES).toEqual([]);
   });
 
-  test('its tokens end, and new ones are asked for', async () => {
+  test('asks for new tokens when its tokens end', async () => {
     const before = neutron.gate.given();
     neutron.gate.revoke();
     await apply(policy('web', fromPods('b')));
@@ -503,7 +506,7 @@ describe('without a right on the API server', () => {
     }
   };
 
-  test('to list nodes: the policy says so, and is followed when the coordinator has it', async () => {
+  test('lacks the list of nodes: the policy says so, and is followed when the coordinator has it', async () => {
     await apply(policy('web', fromPods('b')));
     await settled('x/c>x/a');
     await withoutNodes(async () => {
@@ -518,7 +521,7 @@ describe('without a right on the API server', () => {
     await expect.poll(() => lastOf('web'), SETTLES).toContain('Enforced: Neutron enforces');
   });
 
-  test('to annotate pods: the policy holds, the pod says so, and is annotated when it has it', async () => {
+  test('lacks annotating pods: the policy holds, the pod says so, and is annotated when it has it', async () => {
     await cluster.kubectl(['delete', 'clusterrolebinding', 'sdewan-neutron']);
     try {
       await apply(policy('web', fromPods('b')));
@@ -533,7 +536,7 @@ describe('without a right on the API server', () => {
   });
 });
 
-test('what is denied before and after a change never passes between', async () => {
+test('never lets pass between what is denied before and after a change', async () => {
   const nothing = (type: string): object => ({ podSelector: {}, policyTypes: [type] });
   const all = ['x/a>x/b', 'x/a>x/c', 'x/b>x/a', 'x/b>x/c', 'x/c>x/a', 'x/c>x/b'];
   await apply(policy('shut', nothing('Egress')));
@@ -559,7 +562,7 @@ test('what is denied before and after a change never passes between', async () =
   expect((await seen).looks).toBeGreaterThan(10);
 });
 
-test('a pod that is gone leaves its port without groups of ours', async () => {
+test('leaves the port of a pod that is gone without groups of ours', async () => {
   await cluster.kubectl(['delete', 'pod', '--all', '-n', namespace, '--force', '--grace-period=0']);
   await expect.poll(() => groupsOfPort('x/a'), SETTLES).toEqual([]);
   await expect.poll(async () => (await ourGroups()).length, SETTLES).toBe(0);

@@ -1,4 +1,7 @@
-/** Cases for a short run: one of every sort of peer, port and step. All of them run in `npm run suite nightly neutron`. */
+/**
+ * Cases for a short run: one of every sort of peer, port and step. All of them run in `npm run
+ * suite nightly neutron`.
+ */
 
 /** Numbers, separated by commas; absent: all. */
 export const CASES_VARIABLE = 'SDEWAN_NEUTRON_CASES';

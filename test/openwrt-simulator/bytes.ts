@@ -1,7 +1,8 @@
 /**
- * Bytes as text. OpenWRT's programs work on bytes, not characters: a `dd` that cuts through a UTF-8 character must give
- * exactly those bytes. So everything inside the simulator is a *byte string*: one character per byte, 0x00 to 0xff.
- * Only the edges (HTTP bodies, the control API, options given by tests) convert.
+ * Bytes as text. OpenWRT's programs work on bytes, not characters: a `dd` that cuts through a UTF-8
+ * character must give exactly those bytes. So everything inside the simulator is a *byte string*:
+ * one character per byte, 0x00 to 0xff. Only the edges (HTTP bodies, the control API, options given
+ * by tests) convert.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -1,4 +1,7 @@
-/** OpenWRT's time inside the simulator: the real one, or one that stands still until a test moves it. */
+/**
+ * OpenWRT's time inside the simulator: the real one, or one that stands still until a test moves
+ * it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Clock = {
@@ -13,7 +16,10 @@ export type Clock = {
 export type ManualClock = Clock & {
   /** Lets that much time pass, and all that is due in it happen in order. */
   advance: (ms: number) => void;
-  /** Goes to the next timer, unless that is due after `untilMs`, and has it happen. False: there was none. */
+  /**
+   * Goes to the next timer, unless that is due after `untilMs`, and has it happen. False: there was
+   * none.
+   */
   step: (untilMs: number) => boolean;
 };
 

@@ -1,11 +1,14 @@
-/** Faults that tests switch on: which calls they hit, how often, and what happens instead of the answer. */
+/**
+ * Faults that tests switch on: which calls they hit, how often, and what happens instead of the
+ * answer.
+ */
 import type { RpcError } from './uhttpd/json-rpc.ts';
 import type { Status } from './rpcd/bus.ts';
 
 export type Fault = {
   /**
-   * Which calls; a call has to match all that is given. None given: every call. Of ubus object and method; of ICN's REST the
-   * object is `rest`, of LuCI's login `luci`, and the method is HTTP's.
+   * Which calls; a call has to match all that is given. None given: every call. Of ubus object and
+   * method; of ICN's REST the object is `rest`, of LuCI's login `luci`, and the method is HTTP's.
    */
   object?: string;
   method?: string;
@@ -15,7 +18,10 @@ export type Fault = {
   times?: number;
   /** Calls let through before the first one that is hit; 0 when absent. */
   skip?: number;
-  /** `after`: the call is carried out first, and only its answer is lost or changed. Default `before`. */
+  /**
+   * `after`: the call is carried out first, and only its answer is lost or changed. Default
+   * `before`.
+   */
   when?: 'before' | 'after';
   action:
     | { kind: 'delay'; ms: number }
@@ -25,7 +31,10 @@ export type Fault = {
     | { kind: 'error'; error: RpcError }
     /** A ubus status. */
     | { kind: 'status'; status: Status }
-    /** An answer of HTTP; for REST and LuCI only, which know neither `error` nor `status`: there these reset. */
+    /**
+     * An answer of HTTP; for REST and LuCI only, which know neither `error` nor `status`: there
+     * these reset.
+     */
     | { kind: 'http'; status: number; body: string; contentType?: string }
     /** TCP reset. */
     | { kind: 'reset' }
@@ -36,7 +45,10 @@ export type Fault = {
 };
 
 export type Faults = {
-  /** Returns how to switch it off again. `onHit` is called when a call is hit, before anything happens to it. */
+  /**
+   * Returns how to switch it off again. `onHit` is called when a call is hit, before anything
+   * happens to it.
+   */
   add: (fault: Fault, onHit?: () => void) => () => void;
   clear: () => void;
   list: () => Fault[];

@@ -1,6 +1,6 @@
 /**
- * The simulator as the image of a CNF: HTTP on 80 and HTTPS on 443. Without a certificate of its own it makes one at the
- * start, as OpenWRT's image does; nobody can verify that one.
+ * The simulator as the image of a CNF: HTTP on 80 and HTTPS on 443. Without a certificate of its
+ * own it makes one at the start, as OpenWRT's image does; that one cannot be verified.
  */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';

@@ -1,12 +1,15 @@
 /**
- * What happened to the configuration, as JSON lines that outlive the process: tests take the truth from here. Every
- * write to a package by whatever call, every reload of a service, every start.
+ * What happened to the configuration, as JSON lines that outlive the process: tests take the truth
+ * from here. Every write to a package by whatever call, every reload of a service, every start.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { toText } from './bytes.ts';
 
-/** Who did it: `call` is the ubus call (`uci apply`), the REST request, or what else happened (`factory`, `rollback timer`). */
+/**
+ * Who did it: `call` is the ubus call (`uci apply`), the REST request, or what else happened
+ * (`factory`, `rollback timer`).
+ */
 export type Cause = { call: string; user?: string; session?: string };
 
 export type JournalEvent =
@@ -22,9 +25,12 @@ export type JournalEvent =
       text?: string;
     }
   | { event: 'reload'; service: string; action: string; by: Cause; ok: boolean; stderr: string }
-  /** Somebody has changed the loaded table; `ok`: it is now what the service makes of its file. */
+  /** The loaded table was changed; `ok`: it is now what the service makes of its file. */
   | { event: 'amend'; service: string; by: Cause; ok: boolean }
-  /** `nft -f` of the table of policies; `ok`: nft took it. `text`: what was loaded, unless it is very long. */
+  /**
+   * `nft -f` of the table of policies; `ok`: nft took it. `text`: what was loaded, unless it is
+   * very long.
+   */
   | { event: 'policies'; by: Cause; ok: boolean; text?: string }
   | { event: 'rpcd died'; why: string }
   | { event: 'fault'; call: string; action: string };

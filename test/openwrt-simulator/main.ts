@@ -1,4 +1,7 @@
-/** The simulator as a program: `node test/openwrt-simulator/main.ts`, configured by its environment (env.ts). */
+/**
+ * The simulator as a program: `node test/openwrt-simulator/main.ts`, configured by its environment
+ * (env.ts).
+ */
 import { readFileSync } from 'node:fs';
 import { agentPassword, readEnv, type Env } from './env.ts';
 import { startSimulator, type SimulatorOptions } from './simulator.ts';

@@ -37,7 +37,10 @@ export const createDeviceRoot = (directory: string): DeviceRoot => {
   return root;
 };
 
-/** Collapses `//`, `/./` and `/../` by the text alone, as rpcd does before it checks rights; never leaves `/`. */
+/**
+ * Collapses `//`, `/./` and `/../` by the text alone, as rpcd does before it checks rights; never
+ * leaves `/`.
+ */
 export const canonicalPath = (path: string): string => {
   const parts: string[] = [];
   for (const part of path.split('/')) {

@@ -24,7 +24,10 @@ export type Api = 'ubus' | 'icn';
 export type SimulatorOptions = DeviceOptions & {
   /** What answers over HTTP; both when absent. The rest is 404. */
   apis?: readonly Api[];
-  /** Folder for everything; a temporary one, removed at the end, when absent. The journal in it grows over restarts. */
+  /**
+   * Folder for everything; a temporary one, removed at the end, when absent. The journal in it
+   * grows over restarts.
+   */
   stateDirectory?: string;
   /** Default 127.0.0.1 and any free port. `httpPort` null: no HTTP. */
   host?: string;

@@ -1,4 +1,7 @@
-/** What `sdewan` asks agents for, through real port-forwards: what OpenWRT has beside what it should have. */
+/**
+ * What `sdewan` asks agents for, through real port-forwards: what OpenWRT has beside what it should
+ * have.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -160,7 +163,7 @@ describe('what agents answer to the CLI', async () => {
     expect(missing.said).toContain(`there is no pod ${namespace}/nobody`);
   });
 
-  it('is beside where a policy is enforced, for whom not, and who is in its groups', async () => {
+  it('includes where a policy is enforced, for which pods not, and the members of its groups', async () => {
     const { code, out } = await run('explain', 'networkpolicy/web', '-o', 'json');
     const { enforced, places } = policyExplanationSchema.parse(JSON.parse(out));
     expect([code, enforced, places]).toMatchObject([
@@ -185,7 +188,7 @@ describe('what agents answer to the CLI', async () => {
     });
   });
 
-  describe('as somebody', () => {
+  describe('as a user', () => {
     const as = async (account: string, ...args: string[]) => {
       const kubeconfig = join(folder, account);
       await writeFile(kubeconfig, await kubeconfigOf(cluster, namespace, account));
@@ -200,7 +203,7 @@ describe('what agents answer to the CLI', async () => {
       }
     };
 
-    it('who may not forward ports is told which right that takes, and what statuses say', async () => {
+    it('tells one without the right to forward ports which right that takes, and what statuses say', async () => {
       await bind('viewer', 'sdewan-viewer');
       const { code, out } = await as('viewer', 'diff', PURPOSE);
       expect(code).toBe(3);
@@ -210,7 +213,7 @@ describe('what agents answer to the CLI', async () => {
         );
     });
 
-    it('who is bound to sdewan-debug as well is answered', async () => {
+    it('answers one that is bound to sdewan-debug as well', async () => {
       await bind('debugger', 'sdewan-viewer', 'sdewan-debug');
       const { code, out } = await as('debugger', 'diff', PURPOSE);
       expect([code, out]).toEqual([0, expect.stringContaining('as it should be')]);

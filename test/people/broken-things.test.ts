@@ -1,6 +1,7 @@
 /**
- * What kubectl and `sdewan status` say of broken things (`test/people/broken-things.ts`), each done to the running product. What they printed is kept in
- * test/golden/broken; `UPDATE=1` writes it anew. On processes only: a real kubelet has words of its own.
+ * What kubectl and `sdewan status` say of broken things (`test/people/broken-things.ts`), each done
+ * to the running product. What they printed is kept in test/golden/broken; `UPDATE=1` writes it
+ * anew. On processes only: a real kubelet has words of its own.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +17,10 @@ import { e2eCluster } from '../e2e/cluster.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const GOLDEN = path.join(ROOT, 'test/golden/broken');
-/** So long a status may tell of a moment that passes, as one in which the agent looks at OpenWRT anew. */
+/**
+ * So long a status may tell of a moment that passes, as one in which the agent looks at OpenWRT
+ * anew.
+ */
 const SETTLES_MS = 30_000;
 const UPDATES = process.env['UPDATE'] === '1';
 /** Terminals cut what is behind it. */
@@ -56,11 +60,17 @@ const linesOf = (events: string, event: Broken['event']): string =>
     .slice(0, 1)
     .join('\n');
 
-/** An Event tells of the moment in which it was written, in which the agent may have been at work for another of these things. */
+/**
+ * An Event tells of the moment in which it was written, in which the agent may have been at work
+ * for another of these things.
+ */
 const withoutForce = (event: string): string =>
   event.replaceAll(/\([^()]*\bin force[^()]* on (?=\d)/g, '(<force> on ');
 
-/** Of what `sdewan status` prints: what is about the rule, or about its CNF where that is a CNF of its own. Others are broken at the same time. */
+/**
+ * What `sdewan status` prints about the rule, or about its CNF where that is a CNF of its own.
+ * Others are broken at the same time.
+ */
 const statusOf = (printed: string, { status = '', purpose }: Broken): string => {
   const [cnfs = '', ...paragraphs] = printed.split('\n\n');
   const ofCnf = purpose === undefined ? [] : [`${purpose} `, `CNF ${purpose}:`];
@@ -119,7 +129,9 @@ describe('a broken thing is told so that it can be mended', async () => {
     });
     return stdout + stderr;
   };
-  /** Events on the object of that name, or on one whose name begins with it, without their times. */
+  /**
+   * Events on the object of that name, or on one whose name begins with it, without their times.
+   */
   const eventsOn = async (name: string): Promise<string> => {
     const columns = 'TYPE:.type,REASON:.reason,OBJECT:.involvedObject.name,MESSAGE:.message';
     const all = await kubectl('get', 'events', '--no-headers', '-o', `custom-columns=${columns}`);
@@ -150,7 +162,10 @@ describe('a broken thing is told so that it can be mended', async () => {
     const { out } = await sdewan(cluster, 'status', '-n', namespace);
     return statusOf(out, broken);
   };
-  /** What is printed, from the answer on, once all of it is there and it is as it is kept, or does not come to be so. */
+  /**
+   * What is printed, from the answer on, once all of it is there and it is as it is kept, or does
+   * not come to be so.
+   */
   const told = async (
     broken: Broken,
     { answer, kept }: { answer: string; kept: string | undefined },

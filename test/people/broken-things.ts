@@ -1,6 +1,7 @@
 /**
- * Things that people do wrong, or that break under them: how each is done to the running product, and what kubectl must say of it.
- * `shows` prints what somebody looks at first; what it printed is kept in test/golden/broken.
+ * Things that people do wrong, or that break under them: how each is done to the running product,
+ * and what kubectl must say of it. `shows` prints what a person looks at first; what it printed is
+ * kept in test/golden/broken.
  */
 import type { Cluster } from 'kind-test-harness';
 import { cnfObjects, createCnf } from '../stack/cnf.ts';
@@ -18,19 +19,30 @@ export type Broken = {
   name: string;
   /** Breaks it. Gives what kubectl printed, where that is the answer. */
   does: (scene: Scene) => Promise<string | undefined>;
-  /** The rule whose status and Events are the answer, `kind/name`; absent: kubectl's answer alone. */
+  /**
+   * The rule whose status and Events are the answer, `kind/name`; absent: kubectl's answer alone.
+   */
   status?: string;
-  /** Of a CNF that this alone breaks. */
+  /** The name of a CNF that this alone breaks. */
   purpose?: string;
   /** All is well again when it is told. */
   isRepaired?: true;
   /** Field or object at fault, as the words must name it. */
   names: string;
-  /** The beginning of the cause, which must not stand behind column 80 of what our own message prints. */
+  /**
+   * The beginning of the cause, which must not stand behind column 80 of what our own message
+   * prints.
+   */
   cause: string;
-  /** What to do, in the words that are printed or in those that docs/status.md has for the printed reason. */
+  /**
+   * What to do, in the words that are printed or in those that docs/status.md has for the printed
+   * reason.
+   */
   cure: RegExp;
-  /** An Event on the rule, or on the object whose name begins so: its reason, and words of it where there may be others of that reason. */
+  /**
+   * An Event on the rule, or on the object whose name begins so: its reason, and words of it where
+   * there may be others of that reason.
+   */
   event?: { on: string; reason: string; says?: string };
 };
 
@@ -102,7 +114,9 @@ const labelled = (kind: string, name: string, purpose: string): object => ({
   spec: { containers: [{ name: 'sdewan', image: 'integratedcloudnative/openwrt:dev' }] },
 });
 
-/** The Deployment that there is, under another name; `label`: its own, beside that of its template. */
+/**
+ * The Deployment that there is, under another name; `label`: its own, beside that of its template.
+ */
 const secondDeployment = async (scene: Scene, name: string, label: boolean): Promise<string> => {
   const [deployment] = (
     await cnfObjects({ namespace: scene.namespace, purpose: 'cnf-1', replicas: 1 })
@@ -118,7 +132,7 @@ const secondDeployment = async (scene: Scene, name: string, label: boolean): Pro
 const podOf = async ({ cluster, namespace }: Scene, purpose: string): Promise<string> =>
   (await observePods(cluster, namespace, purpose))[0]?.name ?? '';
 
-/** A CNF of its own with a rule in sync, so that its trouble is nobody else's. */
+/** A CNF of its own with a rule in sync, so that its trouble is its own. */
 const ownCnf = async ({ cluster, namespace }: Scene, purpose: string): Promise<Rule> => {
   await createCnf(cluster, { namespace, purpose, replicas: 1 });
   const made = zone(`z${purpose.replaceAll(/\W/g, '')}`, 'ovn-net1', purpose);

@@ -1,4 +1,7 @@
-/** The commands of the CLI that look at a cluster, against a running product: what the pages of docs/ do not show of them. */
+/**
+ * The commands of the CLI that look at a cluster, against a running product: what the pages of
+ * docs/ do not show of them.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,14 +75,14 @@ describe('the CLI', async () => {
     await expect.poll(status).toMatch(/^0 [^]*5\/5/);
   });
 
-  describe('as somebody', () => {
+  describe('as a user', () => {
     const as = async (account: string, ...args: string[]) => {
       const kubeconfig = join(folder, account);
       await writeFile(kubeconfig, await kubeconfigOf(cluster, namespace, account));
       return run(...args, '--kubeconfig', kubeconfig);
     };
 
-    it('who may see nothing names the rights, and cannot tell', async () => {
+    it('names the rights to one that sees nothing, and cannot tell', async () => {
       await cluster.kubectl(['create', 'serviceaccount', 'nobody', '-n', namespace]);
       const { code, out, said } = await as('nobody', 'status');
       expect([code, out]).toEqual([3, '']);
@@ -88,7 +91,7 @@ describe('the CLI', async () => {
       );
     });
 
-    it('who is bound to sdewan-viewer sees all but kinds that hold keys, and is told so', async () => {
+    it('shows one that is bound to sdewan-viewer all but kinds that hold keys, and says so', async () => {
       await cluster.kubectl(['create', 'serviceaccount', 'viewer', '-n', namespace]);
       const bound = ['--clusterrole=sdewan-viewer', `--serviceaccount=${namespace}:viewer`];
       await cluster.kubectl(['create', 'rolebinding', 'viewer', '-n', namespace, ...bound]);

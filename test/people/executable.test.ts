@@ -1,4 +1,6 @@
-/** The CLI as one executable file: without Node in the PATH, and as a plugin of the real kubectl. */
+/**
+ * The CLI as one executable file: without Node in the PATH, and as a plugin of the real kubectl.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** Pods of a CNF are replaced one after the other: its rules are in sync again without a word to anybody, and no alarm fires. */
+/**
+ * Pods of a CNF are replaced one after the other: its rules are in sync again without a word to
+ * anybody, and no alarm fires.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -13,7 +16,10 @@ import { e2eCluster } from '../e2e/cluster.ts';
 
 const PURPOSE = 'cnf-1';
 const lan = zone('lan1', 'ovn-net1', PURPOSE);
-/** Longer than the roll-out, so that most of it is as on any other day; the nightly watches half an hour. */
+/**
+ * Longer than the roll-out, so that most of it is as on any other day; the nightly watches half an
+ * hour.
+ */
 const WATCHED_MS = Number(process.env['SDEWAN_WATCHED_SECONDS'] ?? 120) * 1_000;
 const MORE_MS = 180_000;
 const METRICS_PORT = 9_465;
@@ -39,7 +45,7 @@ describe('a rolling update of a CNF', async () => {
   const over = new AbortController();
   let watching: Promise<void> | undefined;
 
-  /** Of all that others on this cluster do, what has no CNF as a label is seen, too. */
+  /** Objects of others on this cluster that have no CNF as a label are seen, too. */
   const look = async (): Promise<void> => {
     const get = [
       'get',
@@ -80,7 +86,7 @@ describe('a rolling update of a CNF', async () => {
     await watching;
   });
 
-  /** Of rules: reason, rule, message and how often. */
+  /** Events of rules: reason, rule, message and how often. */
   const eventsOnRules = async (): Promise<string[]> => {
     const columns =
       'KIND:.involvedObject.kind,NAME:.involvedObject.name,REASON:.reason,COUNT:.count,MESSAGE:.message';

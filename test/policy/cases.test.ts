@@ -1,4 +1,7 @@
-/** The 53 cases, by the evaluator, by the product's table, and by what `sdewan trace` says. The kernel has its say in `packets/`. */
+/**
+ * The 53 cases, by the evaluator, by the product's table, and by what `sdewan trace` says. The
+ * kernel has its say in `packets/`.
+ */
 import { describe, expect, test } from 'vitest';
 import { ALL_PAIRS, CASES, addressOfPod, deniedPairs, worldOf, type Protocol } from './cases.ts';
 import { isAllowed, type Packet } from './evaluator.ts';

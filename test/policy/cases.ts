@@ -1,6 +1,7 @@
 /**
- * The cases of Kubernetes' own end-to-end tests of NetworkPolicies (test/e2e/network/netpol, at 008b3652), written anew, and a few more: 49 to
- * 53 are mistakes that others have made. In each all pairs of pods are tried, and what is not named as denied must pass.
+ * The cases of Kubernetes' own end-to-end tests of NetworkPolicies (test/e2e/network/netpol, at
+ * 008b3652), written anew, and a few more: 49 to 53 are mistakes that others have made. In each all
+ * pairs of pods are tried, and what is not named as denied must pass.
  *
  * `denied`: `*>x/a` is from everybody to x/a, and what follows `-` is taken out again.
  */

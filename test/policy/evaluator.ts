@@ -1,6 +1,6 @@
 /**
- * What Kubernetes says of a packet: read from its documentation of NetworkPolicies, as directly as it goes. It judges the product, so it
- * imports nothing of it.
+ * What Kubernetes says of a packet: read from its documentation of NetworkPolicies, as directly as
+ * it goes. It judges the product, so it imports nothing of it.
  */
 import { BlockList } from 'node:net';
 

@@ -1,6 +1,7 @@
 /**
- * What nft would make of the first packet of a connection: reads the few words of nft's language in which policy tables are written, and
- * refuses any other. Imports nothing of what it judges; the kernel itself judges the same tables in `packets/`.
+ * What nft would make of the first packet of a connection: reads the few words of nft's language in
+ * which policy tables are written, and refuses any other. Imports nothing of what it judges; the
+ * kernel itself judges the same tables in `packets/`.
  */
 import { BlockList } from 'node:net';
 import type { Packet } from './evaluator.ts';

@@ -8,11 +8,11 @@ import { passesTable, readTable } from './nft-judge.ts';
 import { tableOf } from './product.ts';
 import { packets, world } from './worlds.ts';
 
-/** Of all that there are, another part in each world: the worlds differ more than their packets. */
+/** Another part of all that there are in each world: the worlds differ more than their packets. */
 const EVERY = 25;
 const WORLDS = 1_000;
 
-test('the table lets through what the evaluator does, and nothing else', () => {
+test('lets through what the evaluator does, and nothing else', () => {
   fc.assert(
     fc.property(world, fc.nat(EVERY - 1), (of, offset) => {
       const ruleset = readTable(wholeFile(tableOf(of)));

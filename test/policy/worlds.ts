@@ -1,6 +1,7 @@
 /**
- * Random worlds: policies by the matrix of cyclonus (direction, target, rules, peers, ports, and pairs that contradict each other), with few
- * labels, addresses and ports, so that they often have something to do with each other.
+ * Random worlds: policies by the matrix of cyclonus (direction, target, rules, peers, ports, and
+ * pairs that contradict each other), with few labels, addresses and ports, so that they often have
+ * something to do with each other.
  */
 import * as fc from 'fast-check';
 import type { Packet, PeerOf, PodOf, PolicyOf, PortOf, Selector, World } from './evaluator.ts';
@@ -12,7 +13,7 @@ const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const PORT_NAMES = ['http', 'dns'];
 const NUMBERS = [79, 80, 81, 8080];
 
-/** Pods, and addresses of nobody in the same blocks. */
+/** Pods, and addresses of none in the same blocks. */
 const POD_NUMBERS = [1, 2, 3, 4, 5, 6];
 const ALL_NUMBERS = [...POD_NUMBERS, 7, 130];
 const addressOf = (number: number, family: 4 | 6): string =>

@@ -1,4 +1,7 @@
-/** Each alarm for its fault, and for nothing else, as Prometheus' engine evaluates it; the judge of the tests that have no such engine says the same. */
+/**
+ * Each alarm for its fault, and for nothing else, as Prometheus' engine evaluates it; the judge of
+ * the tests that have no such engine says the same.
+ */
 import { beforeAll, expect, it } from 'vitest';
 import { alerts } from '../../deploy/generate/metrics.ts';
 import { holds, NOTHING_SCRAPED, readScrape, type Scrape } from '../judge/prometheus.ts';
@@ -110,7 +113,7 @@ const FAULTS: readonly (readonly [
   ['a coordinator that is gone', undefined, 'SdewanCoordinatorAbsent'],
 ];
 
-it.each(FAULTS)('by %s, both judges say the same', (_, more, alarm) => {
+it.each(FAULTS)('has both judges say the same by %s', (_, more, alarm) => {
   const scrapes = [well, more ? scrapeOf(more) : NOTHING_SCRAPED];
   const expected = alarm === undefined ? [] : [alarm];
   expect(firing(scrapes, NOW)).toEqual(expected);
@@ -126,7 +129,7 @@ it('there is a fault for each alarm', () => {
   ).toEqual(FAULTS.flatMap(([, , alarm]) => alarm ?? []).toSorted());
 });
 
-it('an alarm waits for as long as it says, for the same labels', () => {
+it('fires an alarm after as long as it says, for the same labels', () => {
   const alert = { alert: 'Silent', expr: 'sum by (pod) (silent) > 0', for: '3m' };
   const rules = JSON.stringify({ groups: [{ name: 'one', rules: [alert] }] });
   const since = (minutes: readonly number[]): string[] => {

@@ -1,6 +1,7 @@
 /**
- * Which alarms of deploy/alerts.yaml fire, as Prometheus' own engine evaluates them, though nobody waits as long as alarms do: over an hour in which
- * a program looks all the time as in the scrapes that there are of it, or over scrapes of some minutes as if they were of half an hour.
+ * Which alarms of deploy/alerts.yaml fire, as Prometheus' own engine evaluates them, though no test
+ * waits as long as alarms do: over an hour in which a program looks all the time as in the scrapes
+ * that there are of it, or over scrapes of some minutes as if they were of half an hour.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +54,10 @@ export const buildFiring = async (): Promise<Firing> => {
 
 /** One scrape of one of the programs. `at`: Unix time in milliseconds. */
 export type Look = { at: number; instance: string; scrape: Scrape };
-/** Names of those that fire at a minute of the half hour to which these looks, in their order, are stretched. */
+/**
+ * Names of those that fire at a minute of the half hour to which these looks, in their order, are
+ * stretched.
+ */
 export type FiringWithin = (looks: readonly Look[]) => string[];
 
 const HALF_HOUR_MS = 1_800_000;
@@ -91,7 +95,10 @@ const seriesOf = (looks: readonly Look[]): Series[] => {
 
 type Series = { labels: Record<string, string>; samples: [at: number, value: number][] };
 
-/** What was counted from the first to the last scrape is counted in each minute, or in the middle of the last five alone; all else stays as it was at last. */
+/**
+ * What was counted from the first to the last scrape is counted in each minute, or in the middle of
+ * the last five alone; all else stays as it was at last.
+ */
 const hourOf = (scrapes: readonly Scrape[], now: number, goesOn: boolean): Series[] => {
   const [first, last] = [scrapes[0] ?? NOTHING_SCRAPED, scrapes.at(-1) ?? NOTHING_SCRAPED];
   const before = new Map(first.samples.map((sample) => [idOf(sample), sample.value]));

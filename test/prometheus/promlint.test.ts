@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const metricSchema = z.object({ name: z.string(), help: z.string(), type: z.string() });
 
-/** As in a scrape, with one sample each: nobody collects the values of these registries. */
+/** As in a scrape, with one sample each: the values of these registries are not collected. */
 const textOf = (registry: Registry): string =>
   registry
     .getMetricsAsArray()
@@ -39,13 +39,13 @@ describe('metrics', () => {
     ['the agent', agentMetrics, []],
     ['the coordinator', coordinatorMetrics, []],
     ['both', programMetrics, KNOWN],
-  ])('of %s have names and help as Prometheus wants them', (_, metrics, known) => {
+  ])('have names and help as Prometheus wants them for %s', (_, metrics, known) => {
     const text = textOf(metrics());
     expect(text.length).toBeGreaterThan(1_000);
     expect(promlint('metrics', text)).toEqual(known);
   });
 
-  it('that are wrong are found', () => {
+  it('are found when they are wrong', () => {
     const wrong = '# TYPE things_milliseconds counter\nthings_milliseconds 1\n';
     expect(promlint('metrics', wrong).join()).toMatch(/_total.*no help text.*base unit/);
   });
@@ -66,7 +66,7 @@ describe('alarms', () => {
     ['expressions', text.replace('> 0', '> > 0'), 'could not parse expression'],
     ['templates', text.replace('{{ $labels.', '{{ $label.'), 'undefined variable "$label"'],
     ['durations', text.replace('for: 5m', 'for: soon'), 'not a valid duration string'],
-  ])('with wrong %s are found', (_, wrong, words) => {
+  ])('are found with wrong %s', (_, wrong, words) => {
     expect(wrong).not.toBe(text);
     expect(promlint('rules', wrong).join()).toContain(words);
   });

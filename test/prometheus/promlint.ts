@@ -1,4 +1,7 @@
-/** What promtool says of metrics and alarms, by a small program of the same packages of Prometheus, built once into the cache beside the control plane. */
+/**
+ * What promtool says of metrics and alarms, by a small program of the same packages of Prometheus,
+ * built once into the cache beside the control plane.
+ */
 import { spawnSync } from 'node:child_process';
 import { buildGoProgram, type GoProgram } from 'kind-test-harness';
 
@@ -15,7 +18,10 @@ const PROBLEMS = 1;
 /** One problem, or alarm that fires, a line. @throws when it cannot tell, and says why */
 export type Promlint = (what: 'metrics' | 'rules' | 'firing', text: string) => string[];
 
-/** To be called where a minute of waiting for its build is expected. @throws when it cannot be built, and says why */
+/**
+ * To be called where a minute of waiting for its build is expected. @throws when it cannot be
+ * built, and says why
+ */
 export const buildPromlint = async (): Promise<Promlint> => {
   const program = await buildGoProgram(PROMLINT, { say: console.log });
   return (what, input) => {

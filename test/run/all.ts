@@ -2,7 +2,7 @@
 import { setup as bundlePrograms } from '../stack/programs.ts';
 import { runStages, type Stage } from './stages.ts';
 
-/** Of vitest: those that compute, and those that wait. */
+/** Projects of vitest: those that compute, and those that wait. */
 const COMPUTING = ['unit', 'contract'];
 const WAITING = ['e2e', 'integration'];
 export const PROJECTS = [...COMPUTING, ...WAITING];

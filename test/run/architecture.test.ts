@@ -1,4 +1,7 @@
-/** What docs/architecture.md and the READMEs beside the code say about files is true: each exists, and has what is named. */
+/**
+ * What docs/architecture.md and the READMEs beside the code say about files is true: each exists,
+ * and has what is named.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -22,7 +25,7 @@ it.each([
   expect(paths.filter((found) => !existsSync(path.join(ROOT, found)))).toEqual([]);
 });
 
-it('the ten questions of docs/architecture.md are answered by files that have what is named', () => {
+it('answers the ten questions of docs/architecture.md by files that have what is named', () => {
   const answers = [
     ...read('docs/architecture.md').matchAll(/^\| … .* \| `([^`]+)` \| `([^`]+)` \|$/gm),
   ].map(([, file = '', what = '']) => ({ file, what }));
@@ -30,7 +33,7 @@ it('the ten questions of docs/architecture.md are answered by files that have wh
   expect(answers.filter(({ file, what }) => !read(file).includes(what))).toEqual([]);
 });
 
-it('the pictures that pages show are there', () => {
+it('has the pictures that pages show', () => {
   const pages = ['README.md', 'agent/README.md', 'docs/architecture.md'];
   const pictures = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\(([^)]+\.svg)\)/g)].map(([, file = '']) =>

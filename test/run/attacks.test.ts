@@ -1,4 +1,7 @@
-/** The page on security and the attacks hold each other: it names each attack, each test that it names is there, and no actor is without one. */
+/**
+ * The page on security and the attacks hold each other: it names each attack, each test that it
+ * names is there, and no actor is without one.
+ */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -19,18 +22,18 @@ const actors = section
     return { who, tests: testsIn(shownBy) };
   });
 
-it('each attack is on the page', () => {
+it('has each attack on the page', () => {
   const attacks = globSync('test/attacks/**/*.test.ts', { cwd: ROOT });
   expect(attacks.length).toBeGreaterThan(15);
   const named = new Set(testsIn(page));
   expect(attacks.filter((path) => !named.has(path))).toEqual([]);
 });
 
-it('each test on the page is there', () => {
+it('has each test on the page', () => {
   expect(testsIn(page).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-it('each actor has a test that shows what it can do', () => {
+it('has a test for each actor that shows what it can do', () => {
   expect(actors.length).toBeGreaterThan(7);
   expect(actors.filter(({ tests }) => tests.length === 0)).toEqual([]);
 });

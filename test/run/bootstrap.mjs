@@ -1,7 +1,8 @@
 /**
- * The first thing that `npm run demo` and `npm test` start, with whatever Node (20 or later) the machine has: installs the
- * dependencies when they are absent or out of date, then runs the given script with the Node that package.json pins.
- * Plain JavaScript on node: modules only, since nothing is installed yet.
+ * The first thing that `npm run demo` and `npm test` start, with whatever Node (20 or later) the
+ * machine has: installs the dependencies when they are absent or out of date, then runs the given
+ * script with the Node that package.json pins. Plain JavaScript on node: modules only, since
+ * nothing is installed yet.
  *
  *   node test/run/bootstrap.mjs SCRIPT [ARGUMENTS…]
  */

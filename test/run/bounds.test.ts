@@ -16,7 +16,7 @@ const valueIn = (text: string, name: string): number => {
   return value.split('*').reduce((product, one) => product * Number(one.replaceAll('_', '')), 1);
 };
 
-it('each bound that docs/security.md names is the one in the code', () => {
+it('names each bound of docs/security.md as it is in the code', () => {
   const rows = [...read('docs/security.md').matchAll(ROW)].map(({ groups = {} }) => groups);
   expect(rows.length).toBeGreaterThan(40);
   const told = rows.map(({ what, most = '' }) => [what, Number(most.replaceAll(',', ''))]);

@@ -1,6 +1,6 @@
 /**
- * `npm run check`, for the time between two edits: what can be said in three quarters of a minute, with a tenth of the random cases.
- * `npm test` runs all.
+ * `npm run check`, for the time between two edits: what can be said in three quarters of a minute,
+ * with a tenth of the random cases. `npm test` runs all.
  */
 import { STATIC_CHECKS } from './all.ts';
 import { runStages } from './stages.ts';

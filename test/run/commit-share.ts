@@ -1,4 +1,7 @@
-/** What a commit has to pass of the tests that are too long for each: others for each commit, the same ones again for the same. The nightly runs all. */
+/**
+ * What a commit has to pass of the tests that are too long for each: others for each commit, the
+ * same ones again for the same. The nightly runs all.
+ */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { ROWS_VARIABLE, shareOf } from '../faults/choice.ts';

@@ -15,7 +15,7 @@ it.each([
   ['hides what nobody handled', 'onUnhandledError'],
   ['passes without tests', 'passWithNoTests'],
   ['stops at the first failure', 'bail'],
-])('no project %s', (_, option) => {
+])('knows no project that %s', (_, option) => {
   expect(all.length).toBeGreaterThan(1);
   expect(all.filter((each) => option in each)).toEqual([]);
 });

@@ -1,15 +1,22 @@
 /**
- * `npm run suite device`: drivers, kernel and packets on a real OpenWRT, one login after the other; without one, the recordings of such runs.
+ * `npm run suite device`: drivers, kernel and packets on a real OpenWRT, one login after the other;
+ * without one, the recordings of such runs.
  *
  *   --url U            its uhttpd, e.g. http://127.0.0.1:18080
- *   --inside 'CMD'     starts a program in it: test/openwrt-device/in.sh NAME, ssh root@router; absent: nobody looks into the kernel
+ *   --inside 'CMD'     starts a program in it: test/openwrt-device/in.sh NAME, ssh root@router;
+ *                      absent: the kernel is not looked into
  *   --peer 'CMD'       the same, as root, at the other end of its interfaces; absent: no packets
- *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked to it: IPsec between the two, and with --peer what cuts the agent off; nothing else
- *   --product          the whole product on the process kubelet, with devices of SDEWAN_OPENWRT_ROOTFS as the CNF's image; needs no --url
- *   --walk N           N random changes, then N configurations of an administrator, and nothing else
+ *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked
+ *                                 to it: IPsec between the two, and with --peer what cuts the agent
+ *                                 off; nothing else
+ *   --product          the whole product on the process kubelet, with devices of
+ *                      SDEWAN_OPENWRT_ROOTFS as the CNF's image; needs no --url
+ *   --walk N           N random changes, then N configurations of an administrator, and nothing
+ *                      else
  *   --histories N      with a second device: N random histories of IPsec, and nothing else
  *   --icn              by ICN's REST, as root
- *   --user, --password-file   one login; absent: those of test/openwrt-device, with a second device or --walk the agent's own
+ *   --user, --password-file   one login; absent: those of test/openwrt-device, with a second device
+ *                             or --walk the agent's own
  *   --update           what is found becomes the recording, and docs/compatibility.md
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -65,7 +72,7 @@ const POLICIES = `${FOLDER}/policies.test.ts`;
 /** What is read back of mwan3, and random histories of it. */
 const MWAN3 = ['mwan3', 'mwan3-histories'].map((name) => `${FOLDER}/${name}.test.ts`);
 
-/** Of the agent's own login. */
+/** Files of the agent's own login. */
 const ATTACKS = 'test/attacks/agent-login.test.ts';
 
 /** What can be seen with what is given. */

@@ -17,7 +17,10 @@ export const dueSuites = (
 
 type Time = { seconds: number; isAlone?: true };
 
-/** So many at a time, since they wait more than they compute: what takes longest first. Those that measure run alone. */
+/**
+ * So many at a time, since they wait more than they compute: what takes longest first. Those that
+ * measure run alone.
+ */
 export const LANES = 2;
 
 export const expectedSeconds = (suites: readonly Time[]): number => {

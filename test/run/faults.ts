@@ -1,5 +1,6 @@
 /**
- * `npm run suite faults`: the rows of the fault table (test/faults), and their results into docs/reliability.md.
+ * `npm run suite faults`: the rows of the fault table (test/faults), and their results into
+ * docs/reliability.md.
  *
  *   npm run suite faults [ROW…]      absent: all but those that take minutes
  *   --night                            those as well

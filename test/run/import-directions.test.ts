@@ -1,6 +1,6 @@
 /**
- * No folder of the product imports from one that uses it, whatever the way round: data flows one way. Files of a program's own
- * folder assemble it, and nothing below imports them.
+ * No folder of the product imports from one that uses it, whatever the way round: data flows one
+ * way. Files of a program's own folder assemble it, and nothing below imports them.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { folderOf, productFiles, ROOT } from './product-files.ts';
 
 const IMPORT = /\bfrom '([^']+)'|\bimport\('([^']+)'\)/g;
 
-/** Of the project, from its root. */
+/** What a file of the project imports, from the project's root. */
 const importsOf = (file: string): string[] =>
   [...readFileSync(path.join(ROOT, file), 'utf8').matchAll(IMPORT)].flatMap(([, one, other]) => {
     const specifier = one ?? other ?? '';
@@ -44,13 +44,13 @@ const wayBack = (
   return undefined;
 };
 
-it('no file imports from one that uses it, types included', () => {
+it('finds no file that imports from one that uses it, types included', () => {
   const uses = new Map(productFiles().map((file) => [file, new Set(importsOf(file))]));
   const circles = [...uses.keys()].flatMap((file) => wayBack(uses, file)?.join(' → ') ?? []);
   expect(circles).toEqual([]);
 });
 
-it('no folder imports from one that uses it', () => {
+it('finds no folder that imports from one that uses it', () => {
   const uses = folders();
   expect(uses.size).toBeGreaterThan(20);
   const circles = [...uses.keys()].flatMap((folder) => wayBack(uses, folder)?.join(' → ') ?? []);

@@ -1,6 +1,7 @@
 /**
- * Whether npm has installed what the lockfile asks for, whoever called it: npm writes what it has put into node_modules into a lockfile in there.
- * Plain JavaScript on node: modules only, as bootstrap.mjs, which needs it before anything is installed.
+ * Whether npm has installed what the lockfile asks for, whichever user called it: npm writes what
+ * it has put into node_modules into a lockfile in there. Plain JavaScript on node: modules only, as
+ * bootstrap.mjs, which needs it before anything is installed.
  */
 import { isDeepStrictEqual } from 'node:util';
 
@@ -13,7 +14,7 @@ export const isInstalled = (wanted, present) => {
   const there = packagesOf(present);
   return (
     Object.entries(packages).every(([path, one]) =>
-      // Of another platform.
+      // Packages of another platform.
       path in there ? isDeepStrictEqual(there[path], one) : one.optional === true,
     ) && Object.keys(there).every((path) => path in packages)
   );

@@ -1,7 +1,8 @@
 /**
- * `npm run suite nightly`: what takes too long for every change. Random cases from another seed each night, a hundred times as many;
- * the tests that wait for minutes; and the mutants. `SDEWAN_SEED` repeats a night. The whole takes longer than many machines are there
- * for, so that parts of it can be named.
+ * `npm run suite nightly`: what takes too long for every change. Random cases from another seed
+ * each night, a hundred times as many; the tests that wait for minutes; and the mutants.
+ * `SDEWAN_SEED` repeats a night. The whole takes longer than many machines are there for, so that
+ * parts of it can be named.
  *
  *   npm run suite nightly [PART…]
  */
@@ -19,7 +20,7 @@ const MANY = { SDEWAN_TIMES: '100' };
 const isRoot = process.getuid?.() === 0;
 
 type Part = {
-  /** Of vitest. */
+  /** Arguments of vitest. */
   projects: readonly Project[];
   /** Absent: its projects, one after the other. */
   stages?: () => Stage[] | Promise<Stage[]>;

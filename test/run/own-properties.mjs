@@ -1,7 +1,10 @@
 /**
- * A rule of the linter: what stands under a name that is not of our choice is read with `own` (`shared/util/own.ts`), and asked for with `Object.hasOwn`. `x in table` and `table[x]` also
- * find what every object of JavaScript has: `toString`, `constructor`. The linter gives no types to such rules, so this one goes by words: tables are what a file
- * declares as a record of strings, and the fields of Kubernetes and UCI that are one; names in capitals are constants of our own. It is JavaScript since the linter runs with any Node.
+ * A rule of the linter: what stands under a name that is not of our choice is read with `own`
+ * (`shared/util/own.ts`), and asked for with `Object.hasOwn`. `x in table` and `table[x]` also find
+ * what every object of JavaScript has: `toString`, `constructor`. The linter gives no types to such
+ * rules, so this one goes by words: tables are what a file declares as a record of strings, and the
+ * fields of Kubernetes and UCI that are one; names in capitals are constants of our own. It is
+ * JavaScript since the linter runs with any Node.
  */
 
 const FIELDS = new Set(['labels', 'annotations', 'matchLabels', 'data', 'options']);
@@ -39,7 +42,10 @@ const isTable = (context, node) => {
 const isWritten = ({ parent, ...node }) =>
   parent.type === 'AssignmentExpression' && parent.left.start === node.start;
 
-/** `Object.hasOwn(table, name)` in a condition around it is what `own` does, and has its place there. */
+/**
+ * `Object.hasOwn(table, name)` in a condition around it is what `own` does, and has its place
+ * there.
+ */
 const rule = {
   create: (context) => ({
     BinaryExpression: (node) => {

@@ -1,4 +1,7 @@
-/** The linter's rule on names that somebody else chose, tried on a file of its own; that the product is held to it, its configuration says. */
+/**
+ * The linter's rule on names that are not of our choice, tried on a file of its own; that the
+ * product is held to it, its configuration says.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -70,7 +73,7 @@ it.each(TAKEN)('%s is taken', (statement) => {
   expect(said.get(statement)).toEqual([]);
 });
 
-it('the product is held to it', () => {
+it('holds the product to it', () => {
   const text = readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8');
   const overrides = z
     .object({

@@ -1,7 +1,8 @@
 /**
- * What the registry knows stands nowhere else: no file of the product but the resources' own names an API group, and none names a
- * resource, so that a new one is its file and a line in the registry. Generated manifests and blocks are made from it. Of the parts of a
- * device the same is true.
+ * What the registry knows stands nowhere else: no file of the product but the resources' own names
+ * an API group, and none names a resource, so that a new one is its file and a line in the
+ * registry. Generated manifests and blocks are made from it. Of the parts of a device the same is
+ * true.
  */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -33,7 +34,7 @@ it('reads the product', () => {
 });
 
 it.each([...new Set(resources.map(({ group }) => group))])(
-  'the API group %s stands in one file, where names or its resource are kept',
+  'keeps the API group %s in one file, where names or its resource are kept',
   (group) => {
     const files = filesWith(new RegExp(group.replaceAll('.', '\\.')));
     expect(files).toHaveLength(1);

@@ -1,4 +1,7 @@
-/** What the documentation promises has its proof: the table of docs/development.md names words that are there, and tests that are. */
+/**
+ * What the documentation promises has its proof: the table of docs/development.md names words that
+ * are there, and tests that are.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** Set up before each test file: fast-check's seed and number of cases, and the replay of what fails. */
+/**
+ * Set up before each test file: fast-check's seed and number of cases, and the replay of what
+ * fails.
+ */
 import * as fc from 'fast-check';
 import { caseCount, SEED } from '#shared/runtime/testing.ts';
 import { markReplay, PATH_VARIABLE } from './replay.ts';

@@ -36,7 +36,10 @@ export const createRandom = (seed: number): Random => {
 /** From the seed of the run, outside of any one test. */
 export const randomOfRun = (): Random => createRandom(SEED);
 
-/** From the seed of the run. Where the test that runs now fails, the last lines of the run show how to repeat them; `env`: what it needs for that. */
+/**
+ * From the seed of the run. Where the test that runs now fails, the last lines of the run show how
+ * to repeat them; `env`: what it needs for that.
+ */
 export const randomOfTest = (env?: Readonly<Record<string, string>>): Random => {
   markReplay(undefined, env);
   return createRandom(SEED);

@@ -1,4 +1,7 @@
-/** Whether this machine can have a real node, the images that run on it, and namespaces whose packets its kernel judges. */
+/**
+ * Whether this machine can have a real node, the images that run on it, and namespaces whose
+ * packets its kernel judges.
+ */
 import { execFile } from 'node:child_process';
 import { installCommand, installPackages, mayInstall, whyNoNode } from 'kind-test-harness';
 import { whyNoImages } from '../images/build.ts';
@@ -28,7 +31,10 @@ const isThere = (program: string): Promise<boolean> =>
     execFile(program, ['--version'], (error) => resolve(error === null));
   });
 
-/** These projects, one after the other; where they cannot run that is a failure: what they prove is not proven. */
+/**
+ * These projects, one after the other; where they cannot run that is a failure: what they prove is
+ * not proven.
+ */
 export const onRealNode = async (
   what: string,
   projects: readonly Project[],

@@ -56,11 +56,11 @@ describe('the command that replays a test', () => {
 });
 
 describe('random cases', () => {
-  it('of properties come from the seed of the run', () => {
+  it('come from the seed of the run for properties', () => {
     expect(fc.readConfigureGlobal()).toMatchObject({ seed: SEED, numRuns: 100 * TIMES });
   });
 
-  it('of walks are the same ones each time', () => {
+  it('are the same ones each time for walks', () => {
     const [one, other] = [randomOfTest(), randomOfTest()];
     const drawn = [one, other].map(({ next }) => [next(), next(), next()]);
     expect(drawn[0]).toEqual(drawn[1]);

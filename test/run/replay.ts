@@ -1,6 +1,7 @@
 /**
- * The one command that runs exactly one test again with the random cases that it had. It goes into the test's error, which whoever
- * runs the file reads, and into the test's meta, from where the last lines of a red run have it.
+ * The one command that runs exactly one test again with the random cases that it had. It goes into
+ * the test's error, which a person reads that runs the file, and into the test's meta, from where
+ * the last lines of a red run have it.
  */
 import { TestRunner, type RunnerTestCase } from 'vitest';
 import { SEED, TIMES } from '#shared/runtime/testing.ts';
@@ -37,7 +38,7 @@ export const replayCommand = ({ seed, times = 1, path, env = {}, file, test }: R
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Of the test that runs now. Should it fail, the last lines of the run name it. */
+/** The seed of the test that runs now. Should it fail, the last lines of the run name it. */
 export const markReplay = (path?: string, env?: Replay['env']): string => {
   const { file, fullTestName, meta } = TestRunner.getCurrentTest<RunnerTestCase>();
   meta.replay = replayCommand({

@@ -5,13 +5,16 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 import type { RunReport } from './tally.ts';
 
-/** Where the report goes. Without it, as when somebody runs vitest by hand, there is none. */
+/** Where the report goes. Without it, as when a person runs vitest by hand, there is none. */
 export const REPORT_VARIABLE = 'SDEWAN_RUN_REPORT';
 
 /** In which global set-ups stop what they have started. */
 const END_MS = 120_000;
 
-/** The reporters of a configuration. `endMs`: vitest that has not ended so long after its last test is ended, which is a failure. */
+/**
+ * The reporters of a configuration. `endMs`: vitest that has not ended so long after its last test
+ * is ended, which is a failure.
+ */
 export const reporters = (endMs = END_MS): ('default' | Reporter)[] => {
   const output = process.env[REPORT_VARIABLE];
   return ['default', ...(output === undefined ? [] : [createReporter(output, endMs)])];

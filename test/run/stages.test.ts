@@ -31,7 +31,7 @@ const run = async (project: string, env: NodeJS.ProcessEnv = {}) => {
 const FILE = 'red test/run/fixtures/red';
 const PATH = '(?<path>[0-9:]+)';
 
-it.concurrent('a red run ends with what broke, each by one line, and runs nothing twice', async () => {
+it.concurrent('ends a red run with what broke, each by one line, and runs nothing twice', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'runs-'));
   const runs = path.join(folder, 'runs');
   const { code, last, before } = await run('red', { RUNS: runs });
@@ -63,7 +63,7 @@ it.concurrent('a red run ends with what broke, each by one line, and runs nothin
   expect(before.filter((line) => /^ +\d+\.\d s  red .*fixture\.ts$/.test(line))).toHaveLength(4);
 });
 
-it.concurrent('a skipped test is a failure with CI=true', async () => {
+it.concurrent('takes a skipped test for a failure with CI=true', async () => {
   expect(await run('skipping', { CI: 'true' })).toMatchObject({
     code: 1,
     last: [
@@ -83,7 +83,7 @@ it.concurrent('does not wait for what a test has left running, which is a failur
   });
 });
 
-/** Of a run without vitest. */
+/** The state of a run without vitest. */
 const linesOf = async (stages: readonly Stage[]) => {
   const printed = vi.spyOn(console, 'log').mockReturnValue();
   const code = await runStages(stages);
@@ -92,7 +92,7 @@ const linesOf = async (stages: readonly Stage[]) => {
   return { code, last: lines.slice(-2) };
 };
 
-it('a script that fails is a failure', async () => {
+it('takes a script that fails for a failure', async () => {
   expect(await linesOf([{ script: 'no-such-script' }])).toEqual({
     code: 1,
     last: ['failed: npm run no-such-script: exit 1', '0 passed, 1 failed'],

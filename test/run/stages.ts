@@ -1,6 +1,7 @@
 /**
- * Runs stages one after the other, and says at the end what broke. A stage that fails does not stop the next ones, so that one run
- * shows all. No test is run a second time: what fails once has failed. With CI=true a skipped test of ours is a failure.
+ * Runs stages one after the other, and says at the end what broke. A stage that fails does not stop
+ * the next ones, so that one run shows all. No test is run a second time: what fails once has
+ * failed. With CI=true a skipped test of ours is a failure.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +14,7 @@ import { REPORT_VARIABLE } from './reporter.ts';
 import { seconds, summaryOf } from './summary.ts';
 import { NOTHING, runReport, sum, tallyOf, type Tally } from './tally.ts';
 
-/** Of the vitest configuration. */
+/** Projects of the vitest configuration. */
 export type Project = {
   name: string;
   /** Filters of its test files; none: all. */
@@ -24,11 +25,13 @@ export type Project = {
 };
 
 export type Stage =
-  /** Of package.json. */
+  /** Scripts of package.json. */
   | { script: string }
   /** Rows of stages, each row beside the others. */
   | { beside: readonly (readonly Stage[])[] }
-  /** Run at the same time: each starts a control plane of its own, and waits more than it computes. */
+  /**
+   * Run at the same time: each starts a control plane of its own, and waits more than it computes.
+   */
   | { projects: readonly Project[] }
   /** What should run and cannot: that is a failure. */
   | { cannotRun: string; because: string };

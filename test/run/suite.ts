@@ -3,7 +3,8 @@
  *
  *   npm run suite                 what there is, and what has changed since it passed
  *   npm run suite NAME…           these; what passes is recorded in tested.json: commit that
- *   npm run suite -- --due        what has changed, and what is drawn for this commit; so does `.ci/run`
+ *   npm run suite -- --due        what has changed, and what is drawn for this commit; so does
+ *                                 `.ci/run`
  *   npm run suite -- --all        all
  *   npm run suite -- --house      the numbers of the house
  *   npm run suite PROGRAM         with its own words and options behind `--`

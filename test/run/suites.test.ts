@@ -129,7 +129,7 @@ describe('what is due', () => {
   });
 });
 
-/** Of the demo and `npm test`, before the suites. */
+/** Stages of the demo and `npm test`, before the suites. */
 const BEFORE_SECONDS = 670;
 const AT_MOST_MINUTES = 27;
 const ALL_AT_MOST_MINUTES = 42;
@@ -141,14 +141,14 @@ describe('a change of one folder of the product', () => {
   }));
   const folders = new Set(productFiles().map(folderOf));
 
-  it.each([...folders])(`of %s is proven in ${AT_MOST_MINUTES} minutes`, (folder) => {
+  it.each([...folders])(`proves %s in ${AT_MOST_MINUTES} minutes`, (folder) => {
     const due = inputs.filter(({ files }) => files.some((file) => folderOf(file) === folder));
     expect(BEFORE_SECONDS + expectedSeconds(due.map(({ suite }) => suite))).toBeLessThanOrEqual(
       AT_MOST_MINUTES * 60,
     );
   });
 
-  it(`of everything in ${ALL_AT_MOST_MINUTES}`, () => {
+  it(`proves everything in ${ALL_AT_MOST_MINUTES}`, () => {
     expect(BEFORE_SECONDS + expectedSeconds(Object.values(SUITES))).toBeLessThanOrEqual(
       ALL_AT_MOST_MINUTES * 60,
     );

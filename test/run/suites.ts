@@ -1,8 +1,9 @@
 /**
- * What is tested beside `npm test`, by suites: `npm run suite NAME`. `.ci/run` runs those whose inputs have changed since they
- * passed, and one of the others (due.ts). A suite starts programs, so its inputs are folders, not what it imports: of the product those
- * that it is about, whose faults it would be the first to show; its own, and those that help it. Whatever else of the product its
- * programs run is proven by `npm test` on each commit, and by the draw.
+ * What is tested beside `npm test`, by suites: `npm run suite NAME`. `.ci/run` runs those whose
+ * inputs have changed since they passed, and one of the others (due.ts). A suite starts programs,
+ * so its inputs are folders, not what it imports: of the product those that it is about, whose
+ * faults it would be the first to show; its own, and those that help it. Whatever else of the
+ * product its programs run is proven by `npm test` on each commit, and by the draw.
  */
 import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
 import * as z from 'zod';

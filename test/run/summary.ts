@@ -8,7 +8,7 @@ const LONGEST_WHY = 1_000;
 
 export type Summary = { lines: string[]; exitCode: number };
 
-/** `mayNotSkip`: a skipped test is a failure, since nobody would notice it. */
+/** `mayNotSkip`: a skipped test is a failure, since it would not be noticed. */
 export const summaryOf = (
   { passed, failures, skipped, files }: Tally,
   { mayNotSkip, tookMs }: { mayNotSkip: boolean; tookMs: number },

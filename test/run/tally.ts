@@ -6,7 +6,7 @@ const test = z.object({
   name: z.string(),
   /** `pending`: its file or its worker ended before it did. */
   state: z.enum(['passed', 'failed', 'skipped', 'pending']),
-  /** Of vitest's option `retry`. */
+  /** The value of vitest's option `retry`. */
   mayRetry: z.boolean(),
   error: z.string().optional(),
   /** The command that runs it again with the same random cases. */
@@ -16,7 +16,7 @@ const test = z.object({
 export const runReport = z.object({
   files: z.array(
     z.object({
-      /** Of the vitest configuration. */
+      /** Names of the vitest configuration. */
       project: z.string(),
       /** From the repository's folder. */
       file: z.string(),
@@ -28,7 +28,7 @@ export const runReport = z.object({
       tests: z.array(test),
     }),
   ),
-  /** Errors that nobody caught and rejections that nobody handled, with the file that ran. */
+  /** Errors that were not caught and rejections that were not handled, with the file that ran. */
   unhandled: z.array(
     z.object({ file: z.string(), test: z.string().optional(), error: z.string() }),
   ),
@@ -43,7 +43,10 @@ export type Failure = { what: string; why: string; replay?: string | undefined }
 export type Tally = {
   passed: number;
   failures: Failure[];
-  /** Neither passed nor failed; of files in which nothing failed, since a broken hook skips all tests below it. */
+  /**
+   * Neither passed nor failed; of files in which nothing failed, since a broken hook skips all
+   * tests below it.
+   */
   skipped: string[];
   files: { name: string; tookMs: number }[];
 };

@@ -1,7 +1,8 @@
 /**
- * The state in which all tests of a suite passed, kept as a digest in a file that is committed, a line for each suite. The command that runs a
- * suite writes its line, and `.ci/run` runs those whose digest differs. Unlike the history of git, a digest says the same in every clone,
- * after every merge, and of what is not committed.
+ * The state in which all tests of a suite passed, kept as a digest in a file that is committed, a
+ * line for each suite. The command that runs a suite writes its line, and `.ci/run` runs those
+ * whose digest differs. Unlike the history of git, a digest says the same in every clone, after
+ * every merge, and of what is not committed.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,7 +20,7 @@ export type Inputs = {
   settings: unknown;
 };
 
-/** Of the pinned Node and of what all suites stand on. */
+/** The hash of the pinned Node and of what all suites stand on. */
 const COMMON = ['package-lock.json', 'test/kind-test-harness'];
 
 /** Unit tests of the product are `npm test`'s. */
@@ -50,7 +51,7 @@ export const digestOf = (root: string, inputs: Inputs): string => {
     digest.update(`\0${file}\0`).update(readFileSync(path.join(root, file)));
   return digest.digest('hex').slice(0, DIGITS);
 };
-/** Nobody forges it, and a line stays short. */
+/** It is no signature, and a line stays short. */
 const DIGITS = 32;
 
 const recordsIn = (root: string): Record<string, string> => {
@@ -64,7 +65,10 @@ const recordsIn = (root: string): Record<string, string> => {
 export const isTested = (root: string, suite: string, inputs: Inputs): boolean =>
   recordsIn(root)[suite] === digestOf(root, inputs);
 
-/** What the run says, after it; records the state where it passed. What was changed while it ran is not tested. */
+/**
+ * What the run says, after it; records the state where it passed. What was changed while it ran is
+ * not tested.
+ */
 export const runAndRecord = async <T extends { hasPassed: boolean }>(
   root: string,
   { suite, inputs }: { suite: string; inputs: Inputs },

@@ -1,6 +1,7 @@
 /**
- * Set up before each test file: a worker of vitest has a cluster of its own, so that files which look at all namespaces, or change
- * what is there once, run at the same time. The first worker has that of the run; the others start theirs with their first file.
+ * Set up before each test file: a worker of vitest has a cluster of its own, so that files which
+ * look at all namespaces, or change what is there once, run at the same time. The first worker has
+ * that of the run; the others start theirs with their first file.
  */
 import { CLUSTER_VARIABLE, startCluster } from 'kind-test-harness';
 

@@ -1,7 +1,8 @@
 /**
- * What the tables of ICN's fields are made of: which option in which file each field of a spec becomes through ICN's REST API, after
- * ICN's field table and the recorded answers (icn-sdwan 48d3ca6). Written apart from kinds and driver, to judge what they come to. A
- * field that a table does not name keeps its name.
+ * What the tables of ICN's fields are made of: which option in which file each field of a spec
+ * becomes through ICN's REST API, after ICN's field table and the recorded answers (icn-sdwan
+ * 48d3ca6). Written apart from kinds and driver, to judge what they come to. A field that a table
+ * does not name keeps its name.
  */
 import { connectionsOf, device, list, mapped, type Spec } from './uci-table.ts';
 
@@ -39,7 +40,8 @@ export const remote: IcnFieldTable = {
   special: {
     name: nothing,
     remote: (value) => ({ gateway: value }),
-    // Any other means what none means, and would take from those that are what the API sets for them.
+    // Any other means what none means, and would take from those that are what the API sets for
+    // them.
     type: (value) => (value === 'VTI-based' ? { type: value } : {}),
     pre_shared_key_from: () => ({ pre_shared_key: 'from-the-secret' }),
     crypto_proposal: (value) => ({ crypto_proposal: list(value).map(mapped) }),

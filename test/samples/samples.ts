@@ -1,6 +1,7 @@
 /**
- * What a kind's samples are. One file per kind holds all of them, and every suite goes over them: unit tests and golden texts, the
- * conformance of drivers, the API server, and end to end. A kind that is added brings its own file, and is tested alike.
+ * What a kind's samples are. One file per kind holds all of them, and every suite goes over them:
+ * unit tests and golden texts, the conformance of drivers, the API server, and end to end. A kind
+ * that is added brings its own file, and is tested alike.
  */
 import type { Rule } from '../stack/rules.ts';
 import type { Expectation } from '../judge/seed-rules.ts';
@@ -38,7 +39,10 @@ export type SeedLife = {
   shows: (isChanged: boolean) => Expectation[];
 };
 
-/** Each matches one line of the kernel (test/judge/kernel.ts): while `life` has its spec, and once it is changed. */
+/**
+ * Each matches one line of the kernel (test/judge/kernel.ts): while `life` has its spec, and once
+ * it is changed.
+ */
 export type KernelLines = { created: readonly RegExp[]; changed: readonly RegExp[] };
 
 /** What a device does with `life`. */
@@ -63,7 +67,10 @@ export type Texts = {
   /** Both for an OpenWRT with swanctl. */
   swanctl?: string;
   swanctlFiles?: string;
-  /** What ICN's REST makes of it: rules that it cannot hold and why, then what the others add to which file. */
+  /**
+   * What ICN's REST makes of it: rules that it cannot hold and why, then what the others add to
+   * which file.
+   */
   icn?: string;
 };
 
@@ -71,7 +78,10 @@ export type Samples = {
   kind: string;
   /** As ICN's platform has them: all values are text, and fields that are not used are blank. */
   ofIcn: readonly Sample[];
-  /** Together with `ofIcn` each field at least once. They are compiled together with what they refer to. */
+  /**
+   * Together with `ofIcn` each field at least once. They are compiled together with what they refer
+   * to.
+   */
   rendered: readonly Sample[];
   /** More that the schema accepts, by what it is about. */
   accepted: Readonly<Record<string, { name?: string; spec: unknown }>>;

@@ -1,7 +1,7 @@
 /**
- * What the tables of fields are made of: which UCI option each field of a spec becomes, after ICN's field table (icn-sdwan 48d3ca6)
- * and OpenWRT's documentation of firewall and mwan3. Written apart from the kinds, to judge what they render. A field that a
- * table does not name keeps its name.
+ * What the tables of fields are made of: which UCI option each field of a spec becomes, after ICN's
+ * field table (icn-sdwan 48d3ca6) and OpenWRT's documentation of firewall and mwan3. Written apart
+ * from the kinds, to judge what they render. A field that a table does not name keeps its name.
  */
 
 import { expect } from 'vitest';

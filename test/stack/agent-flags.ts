@@ -1,4 +1,6 @@
-/** Node's options in the agent's image: without them it takes other memory and CPU than users have. */
+/**
+ * Node's options in the agent's image: without them it takes other memory and CPU than users have.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';

@@ -1,4 +1,7 @@
-/** CNFs for tests and the demo: the seed's Deployment, with whatever name and size. The webhook puts the agent in. */
+/**
+ * CNFs for tests and the demo: the seed's Deployment, with whatever name and size. The webhook puts
+ * the agent in.
+ */
 import { parse } from 'yaml';
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
@@ -10,17 +13,25 @@ export type Cnf = {
   namespace: string;
   purpose: string;
   replicas: number;
-  /** The driver that the agent is given, and the only API of its OpenWRT. Absent: no driver is given, and OpenWRT has all APIs. */
+  /**
+   * The driver that the agent is given, and the only API of its OpenWRT. Absent: no driver is
+   * given, and OpenWRT has all APIs.
+   */
   driver?: 'ubus' | 'icn';
-  /** One that the operator made, with the rights of the staged way only. Absent: one of the agent's own, or root's for icn. */
+  /**
+   * One that the operator made, with the rights of the staged way only. Absent: one of the agent's
+   * own, or root's for icn.
+   */
   login?: 'staged';
   /** What its OpenWRT has instead of firewall4. */
   firewall?: 'fw3';
   /** Seconds of grace, all of which it uses up at its end. Absent: it ends at once. */
   usesUpGrace?: number;
-  /** Milliseconds that each reload of its firewall takes besides those per section. Absent: none. */
+  /**
+   * Milliseconds that each reload of its firewall takes besides those per section. Absent: none.
+   */
   reloadMs?: number;
-  /** Of the pod template, besides its own. */
+  /** Labels of the pod template, besides its own. */
   annotations?: Readonly<Record<string, string>>;
 };
 
@@ -37,7 +48,10 @@ const deploymentSchema = z.looseObject({
   }),
 });
 
-/** The stand-in ends at once; who deletes a namespace looks again after half of the longest grace period in it. */
+/**
+ * The stand-in ends at once; who deletes a namespace looks again after half of the longest grace
+ * period in it.
+ */
 const GRACE_SECONDS = 5;
 
 const deployment = async (cnf: Cnf): Promise<object> => {
@@ -81,7 +95,10 @@ const deployment = async (cnf: Cnf): Promise<object> => {
   };
 };
 
-/** What a namespace of CNFs has anyway: a service account for them, logins, and the script that their image starts. */
+/**
+ * What a namespace of CNFs has anyway: a service account for them, logins, and the script that
+ * their image starts.
+ */
 const prerequisites = ({ usesUpGrace }: Cnf): readonly object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'cnf' } },
   ...loginPrerequisites,

@@ -10,7 +10,7 @@ const resourceList = z.object({
   ),
 });
 
-/** Of rules and pods alike. */
+/** Collections of rules and pods alike. */
 export type ObservedObject = {
   metadata: {
     name: string;

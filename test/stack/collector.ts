@@ -1,4 +1,6 @@
-/** An OpenTelemetry collector, as far as a test needs one: takes traces by OTLP over HTTP, as JSON. */
+/**
+ * An OpenTelemetry collector, as far as a test needs one: takes traces by OTLP over HTTP, as JSON.
+ */
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { listening } from './listening.ts';

@@ -42,7 +42,7 @@ const CONFIGURATIONS = ['validatingwebhookconfiguration', 'mutatingwebhookconfig
 /** Nothing listens there. */
 const DEAD_PORT = 9;
 
-/** Nobody answers the API server's reviews, while the coordinator goes on with everything else. */
+/** The API server's reviews get no answer, while the coordinator goes on with everything else. */
 export const webhooksDown = async (cluster: Cluster): Promise<Restore> => {
   const redirect = async (port: number): Promise<void> => {
     for (const configuration of CONFIGURATIONS) {
@@ -72,7 +72,10 @@ export const coordinatorReady = async (cluster: Cluster): Promise<void> => {
   ]);
 };
 
-/** The agents of these pods (default: all of the purpose) stand still: they neither watch, write nor report. */
+/**
+ * The agents of these pods (default: all of the purpose) stand still: they neither watch, write nor
+ * report.
+ */
 export const agentsDown = async (
   cluster: Cluster,
   namespace: string,

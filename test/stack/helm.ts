@@ -21,7 +21,10 @@ export type HelmResult = { code: number | null; out: string; said: string };
 /** Runs whatever the exit code is. */
 export type Helm = (...args: readonly string[]) => Promise<HelmResult>;
 
-/** To be called where a minute of waiting for its build is expected. @throws when it cannot be built, and says why */
+/**
+ * To be called where a minute of waiting for its build is expected. @throws when it cannot be
+ * built, and says why
+ */
 export const buildHelm = (): Promise<string> => buildGoProgram(HELM, { say: console.log });
 
 /** `home`: a folder for what it keeps of its user. */

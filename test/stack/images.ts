@@ -31,7 +31,10 @@ const simulator = (): ImageProcess => ({
   directories: ['/etc', '/usr/share/rpcd', '/simulator'],
 });
 
-/** A real OpenWRT in the simulator's place, as `npm run suite -- device --product` has it; root on Linux. */
+/**
+ * A real OpenWRT in the simulator's place, as `npm run suite -- device --product` has it; root on
+ * Linux.
+ */
 const device = (): ImageProcess => ({
   command: [path.resolve(import.meta.dirname, '../openwrt-device/cnf.sh')],
   ports: { 80: 10_080, 443: 10_443 },
@@ -45,7 +48,9 @@ const device = (): ImageProcess => ({
 });
 
 export type ImagesOptions = {
-  /** The agent and the coordinator start anew, in their pods, whenever one of their files is saved. */
+  /**
+   * The agent and the coordinator start anew, in their pods, whenever one of their files is saved.
+   */
   watch?: boolean;
   /** Node's options of the agent. */
   agentFlags?: readonly string[];
@@ -61,7 +66,8 @@ export const images = ({ watch = false, agentFlags = [] }: ImagesOptions = {}): 
     env: COMPILE_CACHE,
   });
   return {
-    // Pods share this machine's loopback: a port that the image maps, and its URL, are at the address of the pod.
+    // Pods share this machine's loopback: a port that the image maps, and its URL, are at the
+    // address of the pod.
     [AGENT_IMAGE]: {
       ...program('agent', agentFlags),
       env: { ...COMPILE_CACHE, SDEWAN_INSPECT_URL: `http://127.0.0.1:${INSPECT_PORT}` },

@@ -1,4 +1,7 @@
-/** Installs the product as an operator does, with `kubectl apply -k deploy`, and waits until it serves. */
+/**
+ * Installs the product as an operator does, with `kubectl apply -k deploy`, and waits until it
+ * serves.
+ */
 import type { Cluster } from 'kind-test-harness';
 import { coordinatorReady } from './faults.ts';
 import { DEPLOY } from './installation.ts';

@@ -1,6 +1,7 @@
 /**
- * What `kubectl apply -k deploy` installs, as kubectl renders it. Tests take objects from here by kind and name, and never list the
- * files of deploy/: what falls out of the kustomization is missing in the tests, too.
+ * What `kubectl apply -k deploy` installs, as kubectl renders it. Tests take objects from here by
+ * kind and name, and never list the files of deploy/: what falls out of the kustomization is
+ * missing in the tests, too.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -26,7 +27,10 @@ export const render = async (cluster: Kubectl, folder: string): Promise<Manifest
   return parseAllDocuments(stdout).map((document) => manifestSchema.parse(document.toJS()));
 };
 
-/** What an overlay installs that adds components of deploy/, such as `opt-in`, and has its own patches. */
+/**
+ * What an overlay installs that adds components of deploy/, such as `opt-in`, and has its own
+ * patches.
+ */
 export const renderWith = async (
   cluster: Kubectl,
   components: readonly string[],

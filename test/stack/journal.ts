@@ -1,4 +1,7 @@
-/** The simulator's own record of every write to a CNF's configuration: who was first, the section's end or the CR's? */
+/**
+ * The simulator's own record of every write to a CNF's configuration: who was first, the section's
+ * end or the CR's?
+ */
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
 import type { JournalEntry } from '../judge/in-force.ts';
@@ -25,6 +28,6 @@ export const readJournal = async (
   return entriesIn(text.split('\n'));
 };
 
-/** Of whole lines of a journal. @throws Error where one is none */
+/** Entries of whole lines of a journal. @throws Error where one is none */
 export const entriesIn = (lines: readonly string[]): JournalEntry[] =>
   lines.filter((line) => line !== '').map((line) => entrySchema.parse(JSON.parse(line)));

@@ -1,9 +1,15 @@
-/** How CNFs differ by the API that their OpenWRT speaks, by its firewall, and by the login that the agent is given. */
+/**
+ * How CNFs differ by the API that their OpenWRT speaks, by its firewall, and by the login that the
+ * agent is given.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cnf } from './cnf.ts';
 
-/** What is added to the pod template of the seed's CNF; `env` is of the simulator that stands for its image. */
+/**
+ * What is added to the pod template of the seed's CNF; `env` is of the simulator that stands for
+ * its image.
+ */
 export type Variant = {
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
@@ -43,7 +49,7 @@ export const variantOf = ({ driver, firewall, login, reloadMs }: Cnf): Variant =
       ...(isStaged && {
         SIMULATOR_AGENT_USERNAME: STAGED_LOGIN.username,
         SIMULATOR_AGENT_PASSWORD: STAGED_LOGIN.password,
-        // Nobody else reloads services then.
+        // No other login reloads services then.
         SIMULATOR_PROCD_RELOADS: 'true',
       }),
     },

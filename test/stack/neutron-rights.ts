@@ -2,7 +2,10 @@
 import type { Cluster } from 'kind-test-harness';
 import { installed, listOf } from './installation.ts';
 
-/** To service accounts of the namespace; without one to all, in a cluster that a test has for itself. */
+/**
+ * To service accounts of the namespace; without one to all, in a cluster that a test has for
+ * itself.
+ */
 export const grantNeutron = async (cluster: Cluster, namespace?: string): Promise<void> => {
   const all = 'system:serviceaccounts';
   const role = await installed(cluster, 'ClusterRole', 'sdewan-neutron');

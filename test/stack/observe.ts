@@ -1,6 +1,6 @@
 /**
- * One look at everything: rules and pods on the API server, and the CNFs' own files. Read from the outside
- * only (its API and config files), so that it can judge the product.
+ * One look at everything: rules and pods on the API server, and the CNFs' own files. Read from the
+ * outside only (its API and config files), so that it can judge the product.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
@@ -147,7 +147,10 @@ export type UntilOptions = {
   next?: () => Promise<void>;
 };
 
-/** Looks until there is something other than undefined. @throws Error naming `what` after `timeoutMs`. */
+/**
+ * Looks until there is something other than undefined. @throws Error naming `what` after
+ * `timeoutMs`.
+ */
 export const lookUntil = async <T>(
   { what, timeoutMs = PATIENCE_MS, next = () => sleep(LOOK_EVERY_MS) }: UntilOptions,
   look: () => Promise<T | undefined>,

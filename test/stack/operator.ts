@@ -1,4 +1,7 @@
-/** What an operator does with kubectl, and waits for; the error of each wait says what did not happen. */
+/**
+ * What an operator does with kubectl, and waits for; the error of each wait says what did not
+ * happen.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kind-test-harness';
 import {
@@ -117,10 +120,14 @@ export const waitForPods = async (
 
 /** Changes come in bursts: one look for each burst. */
 const BURST_MS = 50;
-/** What the watch cannot tell, as a kind that was not there when it began, is looked for this often. */
+/**
+ * What the watch cannot tell, as a kind that was not there when it began, is looked for this often.
+ */
 const LOOK_ANYWAY_MS = 1_000;
 
-/** To be waited for between two looks: who looks because of the watch sees at least what it told. */
+/**
+ * To be waited for between two looks: who looks because of the watch sees at least what it told.
+ */
 const anythingNewIn = async (cluster: Cluster, namespace: string): Promise<() => Promise<void>> => {
   const { next } = await witness(cluster, namespace);
   return async () => {

@@ -1,4 +1,7 @@
-/** Namespaces that go with the tests that made them: CNFs that nobody looks at any more would slow the files that come after. */
+/**
+ * Namespaces that go with the tests that made them: CNFs that are not looked at any more would slow
+ * the files that come after.
+ */
 import { afterAll } from 'vitest';
 import type { Cluster } from 'kind-test-harness';
 

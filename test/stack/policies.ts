@@ -1,4 +1,7 @@
-/** NetworkPolicies end to end: pods that no kubelet runs, what the coordinator makes of policies, and the tables in the kernels of a CNF's pods. */
+/**
+ * NetworkPolicies end to end: pods that no kubelet runs, what the coordinator makes of policies,
+ * and the tables in the kernels of a CNF's pods.
+ */
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
 import { until } from './observe.ts';
@@ -46,7 +49,9 @@ export const policiesIn = (cluster: Cluster, namespace: string) => {
   return {
     /** Those of one policy. */
     enforcements,
-    /** A watch for the end of one of them. `at`: when it has shown that, milliseconds since 1970. */
+    /**
+     * A watch for the end of one of them. `at`: when it has shown that, milliseconds since 1970.
+     */
     enforcementGone: async (name: string): Promise<{ at: () => number | undefined }> => {
       let at: number | undefined;
       await cluster.api.watch(path, {

@@ -1,6 +1,7 @@
 /**
- * Agent and coordinator as their images hold them, bundled, and the simulator. A setup of vitest bundles them once for a run, since tests start
- * hundreds of them, and a bundle starts with half of the CPU (measured: agent 0.48 to 0.22 s, simulator 0.23 to 0.11 s). Without it (demo, dev) the
+ * Agent and coordinator as their images hold them, bundled, and the simulator. A setup of vitest
+ * bundles them once for a run, since tests start hundreds of them, and a bundle starts with half of
+ * the CPU (measured: agent 0.48 to 0.22 s, simulator 0.23 to 0.11 s). Without it (demo, dev) the
  * sources run as they are.
  */
 import { cp, mkdtemp, rm } from 'node:fs/promises';

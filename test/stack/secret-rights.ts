@@ -1,4 +1,7 @@
-/** As docs/drivers.md has who operates the CNF grant it: the agent of service account `cnf` may read these Secrets. */
+/**
+ * As docs/drivers.md has who operates the CNF grant it: the agent of service account `cnf` may read
+ * these Secrets.
+ */
 export const mayReadSecrets = (namespace: string, ...resourceNames: string[]): object[] => [
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',

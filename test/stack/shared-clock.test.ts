@@ -90,7 +90,7 @@ describe('one time for both sides', () => {
 });
 
 describe('time stands still', () => {
-  it('while one of several has what it waits for, and has not gone on', async () => {
+  it('does so while one of several has what it waits for, and has not gone on', async () => {
     clock.device.after(1_000, () => {});
     const inner = async (): Promise<number> => {
       await clock.until(clock.agent.sleep(10));
@@ -102,7 +102,7 @@ describe('time stands still', () => {
     expect(clock.nowMs()).toBe(20);
   });
 
-  it('while requests and files are under way, however many', async () => {
+  it('does so while requests and files are under way, however many', async () => {
     let early = false;
     clock.device.after(1, () => {
       early = true;
@@ -119,7 +119,7 @@ describe('time stands still', () => {
     expect(clock.nowMs()).toBe(0);
   });
 
-  it('for ever when a server never takes a request, and says which one', async () => {
+  it('does so for ever when a server never takes a request, and says which one', async () => {
     const deaf = createTcpServer({ pauseOnConnect: true });
     await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
     const address = deaf.address();

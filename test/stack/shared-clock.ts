@@ -1,20 +1,21 @@
 /**
- * One time for the agent and the simulator, so that a test with a device's real times (a reload of 2 s, a rollback timer
- * of 30 s, a session of 300 s) runs in milliseconds:
+ * One time for the agent and the simulator, so that a test with a device's real times (a reload of
+ * 2 s, a rollback timer of 30 s, a session of 300 s) runs in milliseconds:
  *
  *     const clock = createSharedClock();
  *     const simulator = await startSimulator({ clock: clock.device, reloadMs: 2_000 });
  *     const driver = createUbusDriver({ clock: clock.agent, … });
  *     await clock.until(driver.apply(…));
  *
- * The invariant: **time stands still while either side has something to do.** It moves only from one due timer to the next, and
- * only after `settled()`: no HTTP exchange is under way but those that a server of this process holds (the simulator holds them
- * for nothing but this clock), no file operation is, and in QUIET_TURNS turns of the event loop in a row none began or ended, nor
- * was a timer asked for. So the order of what happens hangs on the times that both sides asked for, not on the machine. HTTP
- * over loopback stays real, and so does what it costs.
+ * The invariant: **time stands still while either side has something to do.** It moves only from
+ * one due timer to the next, and only after `settled()`: no HTTP exchange is under way but those
+ * that a server of this process holds (the simulator holds them for nothing but this clock), no
+ * file operation is, and in QUIET_TURNS turns of the event loop in a row none began or ended, nor
+ * was a timer asked for. So the order of what happens hangs on the times that both sides asked for,
+ * not on the machine. HTTP over loopback stays real, and so does what it costs.
  *
- * What it cannot see: timers that are not on this clock, and what another process does. With a real API server, wait for a
- * state of the test's own before time is let pass.
+ * What it cannot see: timers that are not on this clock, and what another process does. With a real
+ * API server, wait for a state of the test's own before time is let pass.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -29,11 +30,17 @@ export type SharedClock = {
   agent: Clock;
   /** Milliseconds since the clock was made. */
   nowMs: () => number;
-  /** Resolves when nobody has anything to do before time passes. @throws Error that names what stays open */
+  /**
+   * Resolves when nothing is to be done before time passes. @throws Error that names what stays
+   * open
+   */
   settled: () => Promise<void>;
   /** Lets that much time pass, timer by timer. */
   advance: (ms: number) => Promise<void>;
-  /** Lets time pass until the work is done, and gives its outcome. @throws Error when `withinMs` (10 minutes) are not enough */
+  /**
+   * Lets time pass until the work is done, and gives its outcome. @throws Error when `withinMs` (10
+   * minutes) are not enough
+   */
   until: <T>(work: Promise<T>, withinMs?: number) => Promise<T>;
   /** Lets time pass until it is so; looks after each timer. @throws Error that names it */
   reach: (what: string, isSo: () => boolean, withinMs?: number) => Promise<void>;
@@ -74,10 +81,13 @@ export const createSharedClock = ({ stuckAfterRealMs = 10_000 } = {}): SharedClo
   };
 
   let last: Promise<unknown> = Promise.resolve();
-  /** What is waited for. Who has it goes on before time does. */
+  /** What is waited for. Its holder goes on before time does. */
   const wanted = new Set<() => boolean>();
   const isSomethingThere = (): boolean => [...wanted].some((isSo) => isSo());
-  /** Several may wait at once: one step at a time, each after everybody has done what the one before set off. */
+  /**
+   * Several may wait at once: one step at a time, each after everybody has done what the one before
+   * set off.
+   */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turns = last.then(work);
     last = turns.catch(() => undefined);

@@ -1,4 +1,7 @@
-/** A cluster with everything in it that the product's pods run from: processes, or images built from the Dockerfiles. */
+/**
+ * A cluster with everything in it that the product's pods run from: processes, or images built from
+ * the Dockerfiles.
+ */
 import { BACKENDS, startCluster, type Backend, type Cluster } from 'kind-test-harness';
 import { buildImages } from '../images/build.ts';
 import { archivePath, IMAGE_NAMES } from '../images/catalog.ts';
@@ -12,7 +15,7 @@ export type StackOptions = {
   backend: Backend;
   say?: (line: string) => void;
   signal?: AbortSignal;
-  /** Of processes. Default: 1. */
+  /** The number of processes. Default: 1. */
   nodes?: number;
 } & ImagesOptions;
 

@@ -1,7 +1,8 @@
 /**
- * What this process has begun and what will come to its end without any time having to pass: HTTP exchanges, told by Node's
- * diagnostics channels, and operations on files, told by async hooks, so that neither the product nor the simulator has to
- * count. An exchange that a server of this process has read and not answered is none: only the server can go on with it.
+ * What this process has begun and what will come to its end without any time having to pass: HTTP
+ * exchanges, told by Node's diagnostics channels, and operations on files, told by async hooks, so
+ * that neither the product nor the simulator has to count. An exchange that a server of this
+ * process has read and not answered is none: only the server can go on with it.
  */
 import { createHook } from 'node:async_hooks';
 import { subscribe, unsubscribe, type ChannelListener } from 'node:diagnostics_channel';

@@ -1,6 +1,7 @@
 /**
- * The history of a namespace on the API server: one watch on its rules and pods, from outside of the product. It records when
- * something was seen, so that tests can ask what came first, and it wakes those who wait.
+ * The history of a namespace on the API server: one watch on its rules and pods, from outside of
+ * the product. It records when something was seen, so that tests can ask what came first, and it
+ * wakes those who wait.
  */
 import * as z from 'zod';
 import type { Cluster, KubeObject } from 'kind-test-harness';

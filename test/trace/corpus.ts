@@ -1,4 +1,7 @@
-/** Recorded judgements of the kernel: lines of JSON, one scene each, compressed. `record.ts` makes the file. */
+/**
+ * Recorded judgements of the kernel: lines of JSON, one scene each, compressed. `record.ts` makes
+ * the file.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';

@@ -9,14 +9,17 @@ import type { Walkable } from '#shared/trace/walk.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { packetOf, surroundings, type SentPacket } from './scenes.ts';
 
-/** Sections by their names; `policy:ZONE:OPTION`, `dnat:ZONE`, `default:OPTION`, `drop_invalid`; empty: nobody. */
+/**
+ * Sections by their names; `policy:ZONE:OPTION`, `dnat:ZONE`, `default:OPTION`, `drop_invalid`;
+ * empty: none.
+ */
 export type Judgement = {
   marks: readonly string[];
   dnat: string;
   filter: string;
   verdict: string;
   snat: string;
-  /** Of what left: device, addresses and ports. */
+  /** What left: device, addresses and ports. */
   left: string;
 };
 

@@ -1,4 +1,7 @@
-/** `node test/trace/record.ts FIRST-SEED SCENES`: asks the kernel, and adds what it says to the corpus. */
+/**
+ * `node test/trace/record.ts FIRST-SEED SCENES`: asks the kernel, and adds what it says to the
+ * corpus.
+ */
 import { readCorpus, writeCorpus } from './corpus.ts';
 import { Kernel, missing } from './kernel/kernel.ts';
 import { sceneOf } from './scenes.ts';

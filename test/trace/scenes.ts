@@ -1,6 +1,6 @@
 /**
- * Random firewalls, and packets near every boundary in them. One CNF with four interfaces, whose neighbours can be sent from and received at
- * (kernel/kernel.ts builds it).
+ * Random firewalls, and packets near every boundary in them. One CNF with four interfaces, whose
+ * neighbours can be sent from and received at (kernel/kernel.ts builds it).
  */
 import type { Packet } from '#shared/trace/packet.ts';
 import type { NetworkState, Surroundings } from '#shared/trace/types.ts';
@@ -256,7 +256,10 @@ class Maker {
     });
   }
 
-  /** Redirects with a new port only where packets must have one: firewall4 and nft disagree otherwise. */
+  /**
+   * Redirects with a new port only where packets must have one: firewall4 and nft disagree
+   * otherwise.
+   */
   dnat(): void {
     const { random } = this;
     const proto = random.of([undefined, 'tcp', 'udp', 'tcpudp', 'all', 'icmp']);
@@ -335,7 +338,10 @@ class Maker {
 const port = (random: Random): number =>
   random.of([79, 80, 81, 82, 443, 444, 53, 1023, 1024, 2000, 2001, 8080, 8003]);
 
-/** As the kernel routes them: neither everybody's, nor nobody's, nor those of groups or of the host itself. */
+/**
+ * As the kernel routes them: not those that all hosts have, or none, nor those of groups or of the
+ * host itself.
+ */
 const isOfHost = (text: string): boolean =>
   !/^(0\.|127\.|2[2-5]\d\.|::|ff)/.test(text) && !/^10\.0\.[0-3]\.(0|255)$/.test(text);
 
@@ -395,7 +401,10 @@ const transport = (random: Random, isSix: boolean) => {
   };
 };
 
-/** Connections of which one packet has been sent are no first ones any more; answers to them neither. */
+/**
+ * Connections of which one packet has been sent are no first ones any more; answers to them
+ * neither.
+ */
 const firsts = (packets: readonly SentPacket[]): SentPacket[] => {
   const seen = new Set<string>();
   return packets.filter((one) => {

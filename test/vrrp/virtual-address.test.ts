@@ -1,6 +1,7 @@
 /**
- * Two pods of a CNF, as namespaces at one bridge, with a real keepalived each, which reads what OpenWRT makes of the UCI that the product writes.
- * A third one asks who answers at the virtual address.
+ * Two pods of a CNF, as namespaces at one bridge, with a real keepalived each, which reads what
+ * OpenWRT makes of the UCI that the product writes. A third one asks who answers at the virtual
+ * address.
  */
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,7 +49,10 @@ const textOf = (pod: Pod, distance: number, spec: object): string => {
 let folder = '';
 const running = new Map<string, ChildProcess>();
 const fileOf = (pod: Pod): string => join(folder, `${pod}.conf`);
-/** What programs in the pods print: it belongs to a failure only, and one that is left behind holds no output of the run open. */
+/**
+ * What programs in the pods print: it belongs to a failure only, and one that is left behind holds
+ * no output of the run open.
+ */
 const logOf = (): string => join(folder, 'log');
 
 const start = (of: string, pod: Pod, ...command: string[]): ChildProcess => {
@@ -80,7 +84,9 @@ const ASK = `const [address, port] = process.argv.slice(1);
 const socket = require('node:net').connect(Number(port), address);
 socket.setTimeout(1500, () => process.exit(1)); socket.on('error', () => process.exit(1));
 socket.on('data', (data) => { console.log(String(data)); process.exit(0); });`;
-/** A connection is reset when the address goes to the other pod amid it, which is no reason to end. */
+/**
+ * A connection is reset when the address goes to the other pod amid it, which is no reason to end.
+ */
 const ANSWER = `require('node:net').createServer((s) => s.on('error', () => undefined).end(process.argv[1]))
 .listen(${PORT}, '::', () => console.log('ready'));`;
 

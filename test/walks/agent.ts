@@ -1,4 +1,7 @@
-/** The parts of an agent from its watches to its reports, as `agent/agent.ts` puts them together, on what a walk gives them. */
+/**
+ * The parts of an agent from its watches to its reports, as `agent/agent.ts` puts them together, on
+ * what a walk gives them.
+ */
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { LastGood } from '#shared/compile/types.ts';
 import type { KubeClient } from '#shared/kube/client.ts';

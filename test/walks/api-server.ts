@@ -1,6 +1,7 @@
 /**
- * An API server in this process, on the time of a walk: resource versions, fenced writes, finalizers, selections, watches. Its clients are
- * `KubeClient`s. What goes wrong with a call is said by `faultOf`.
+ * An API server in this process, on the time of a walk: resource versions, fenced writes,
+ * finalizers, selections, watches. Its clients are `KubeClient`s. What goes wrong with a call is
+ * said by `faultOf`.
  */
 import * as z from 'zod';
 import type { KubeClient, NewObject, Patch, Selection } from '#shared/kube/client.ts';

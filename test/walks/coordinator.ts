@@ -1,4 +1,7 @@
-/** A coordinator as `coordinator/main.ts` puts it together, without servers, webhooks and generators. */
+/**
+ * A coordinator as `coordinator/main.ts` puts it together, without servers, webhooks and
+ * generators.
+ */
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { createElection, leadersClient, LEASE_MS } from '#shared/kube/leadership.ts';

@@ -1,4 +1,7 @@
-/** An OpenWRT in memory, on the time of a walk, and the driver that an agent has for it: it can be away, hang, refuse, restart or be changed by others. */
+/**
+ * An OpenWRT in memory, on the time of a walk, and the driver that an agent has for it: it can be
+ * away, hang, refuse, restart or be changed by others.
+ */
 import {
   OpenwrtBlockedError,
   OpenwrtError,
@@ -23,9 +26,9 @@ export type Device = {
   refuses: ReadonlySet<string>;
   /** With the files of the image. */
   startAnew: () => void;
-  /** Somebody adds a section. */
+  /** An administrator adds a section. */
   addForeign: (name: string) => void;
-  /** Somebody removes one of ours. */
+  /** An administrator removes one of ours. */
   removeOne: (pick: number) => void;
   sections: () => readonly UciSection[];
   driverFor: (process: Process) => Driver;
@@ -95,7 +98,10 @@ export const createDevice = ({ time, reloadMs, onChange }: DeviceOptions): Devic
   const driverOf = (process: Process): Driver => {
     let known: string | undefined;
     const unanswered = createUnanswered(process.clock);
-    /** What is carried out in OpenWRT after some time, whether or not the agent is still alive to receive the answer. */
+    /**
+     * What is carried out in OpenWRT after some time, whether or not the agent is still alive to
+     * receive the answer.
+     */
     const exchange = <T>(what: string, ms: number, work: () => T): Promise<T> => {
       const answer = new Promise<T>((resolve, reject) => {
         const fail = (): void => reject(new OpenwrtUnreachableError(what, 'no answer'));

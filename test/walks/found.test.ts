@@ -2,10 +2,11 @@
 import { it } from 'vitest';
 import { walk } from './steps.ts';
 
-// Its agent had forgotten the rule, which had left its watch, while its OpenWRT did not answer. Shrunk from thirteen steps.
+// Its agent had forgotten the rule, which had left its watch, while its OpenWRT did not answer.
+// Shrunk from thirteen steps.
 // oxlint-disable-next-line vitest/expect-expect
 it.each([30, 70, 120])(
-  'a rule that was given another purpose stays until the pods of the first have removed it: OpenWRT hangs after %i ms',
+  'keeps a rule that was given another purpose until the pods of the first have removed it: OpenWRT hangs after %i ms',
   (ms) =>
     walk({
       seed: 0,
@@ -18,9 +19,10 @@ it.each([30, 70, 120])(
     }),
 );
 
-// The report about the spec in between was lost with the coordinator that received it; the one before it said the same revision.
+// The report about the spec in between was lost with the coordinator that received it; the one
+// before it said the same revision.
 // oxlint-disable-next-line vitest/expect-expect
-it('a rule that asks again for what it asked for before is in sync once its pods have reported so anew', () =>
+it('takes a rule that asks again for what it asked for before for in sync once its pods have reported so anew', () =>
   walk({
     seed: 116_965_787,
     steps: [
@@ -36,9 +38,10 @@ it('a rule that asks again for what it asked for before is in sync once its pods
     ],
   }));
 
-// The generation of the rule stayed, and its agent, which waited for an answer, went on saying what it had read before.
+// The generation of the rule stayed, and its agent, which waited for an answer, went on saying what
+// it had read before.
 // oxlint-disable-next-line vitest/expect-expect
-it('a rule whose order changes and changes back is not in sync by what an agent read before OpenWRT fell silent', () =>
+it('takes no rule whose order changes and changes back for in sync by what an agent read before OpenWRT fell silent', () =>
   walk({
     seed: 1_123_995_898,
     steps: [
@@ -51,9 +54,10 @@ it('a rule whose order changes and changes back is not in sync by what an agent 
     ],
   }));
 
-// The agent knew of one coordinator, since the leader had been killed; that one refused what it was told, and then led by what it had been told before.
+// The agent knew of one coordinator, since the leader had been killed; that one refused what it was
+// told, and then led by what it had been told before.
 // oxlint-disable-next-line vitest/expect-expect
-it('a coordinator that comes to lead goes by what agents have last reported to it, also while it did not lead', () =>
+it('lets a coordinator that comes to lead go by what agents have last reported to it, also while it did not lead', () =>
   walk({
     seed: 412_642_768,
     steps: [
@@ -68,10 +72,11 @@ it('a coordinator that comes to lead goes by what agents have last reported to i
     ],
   }));
 
-// It led before its watch, which had ended, told it of the pod that had come while it stood still, and whose OpenWRT does not answer.
+// It led before its watch, which had ended, told it of the pod that had come while it stood still,
+// and whose OpenWRT does not answer.
 // oxlint-disable-next-line vitest/expect-expect
 it.each([0, 2, 99])(
-  'a coordinator that has stood still and comes to lead knows of the pods that have come meanwhile: seed %i',
+  'lets a coordinator that has stood still and comes to lead know of the pods that have come meanwhile: seed %i',
   (seed) =>
     walk({
       seed,

@@ -1,4 +1,7 @@
-/** A CNF's pod with its two containers, and what its kubelet makes of them: starts, restarts, and a status that comes late. */
+/**
+ * A CNF's pod with its two containers, and what its kubelet makes of them: starts, restarts, and a
+ * status that comes late.
+ */
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '#shared/names.ts';
 import { emptyState, startAgent, type AgentSurroundings } from './agent.ts';
 import type { ApiServer } from './api-server.ts';

@@ -1,4 +1,7 @@
-/** A process of a walk: what reaches it (timers, answers) can be stopped for a while, as by SIGSTOP, and for good, as by kill -9. */
+/**
+ * A process of a walk: what reaches it (timers, answers) can be stopped for a while, as by SIGSTOP,
+ * and for good, as by kill -9.
+ */
 import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Time } from './time.ts';

@@ -1,4 +1,7 @@
-/** What can happen in a walk. Each step is data, so that a history can be printed, shrunk and walked again. */
+/**
+ * What can happen in a walk. Each step is data, so that a history can be printed, shrunk and walked
+ * again.
+ */
 import * as fc from 'fast-check';
 import { ORDER_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Pod } from './pod.ts';
@@ -149,7 +152,8 @@ const weights: Partial<Record<keyof typeof STEPS, number>> = {
   update: 4,
   delete: 4,
   'add a pod': 2,
-  // The API server refuses it (deploy/policies/purpose.yaml); found.test.ts has one from before there was that policy.
+  // The API server refuses it (deploy/policies/purpose.yaml); found.test.ts has one from before
+  // there was that policy.
   'move to a purpose': 0,
 };
 
@@ -187,7 +191,10 @@ const randomOf = (seed: number): (() => number) => {
 const BEGIN_MS = 4_000;
 /** Longer than any backoff but one, and than an agent may be silent. */
 const QUIET_MS = 180_000;
-/** A rule that OpenWRT has refused is tried again after longer and longer times, the longest of which are half an hour. */
+/**
+ * A rule that OpenWRT has refused is tried again after longer and longer times, the longest of
+ * which are half an hour.
+ */
 const QUIET_AFTER_REFUSALS_MS = 3_600_000;
 const LOOK_MS = 3_000;
 

@@ -1,13 +1,20 @@
-/** Time of a walk: it passes as fast as the code under test lets it, and the same in each replay. */
+/**
+ * Time of a walk: it passes as fast as the code under test lets it, and the same in each replay.
+ */
 import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 
 type Entry = { at: number; order: number; callback: () => void };
 
 export type Time = Clock & {
-  /** Lets that much pass; after each thing that was due, all that follows from it without waiting. */
+  /**
+   * Lets that much pass; after each thing that was due, all that follows from it without waiting.
+   */
   pass: (ms: number) => Promise<void>;
-  /** No more passes: what still runs is asked to end, since Node keeps what waits for a signal of `AbortSignal.any`. */
+  /**
+   * No more passes: what still runs is asked to end, since Node keeps what waits for a signal of
+   * `AbortSignal.any`.
+   */
   end: () => Promise<void>;
   ended: AbortSignal;
 };

@@ -1,6 +1,6 @@
 /**
- * The rules that a walk writes, and what OpenWRT must hold for each, written by hand as it stands in its files: nothing of this is made by the
- * compiler that it judges.
+ * The rules that a walk writes, and what OpenWRT must hold for each, written by hand as it stands
+ * in its files: nothing of this is made by the compiler that it judges.
  */
 import { parseUci } from './uci-text.ts';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -168,7 +168,7 @@ config rule 'sdewan_rule_ten'
 /** Sections of UCI text that is written by hand. */
 export const sectionsOf = (text: string): UciSection[] => parseUci(text);
 
-/** What an administrator has on each OpenWRT, and nobody else may change. */
+/** What an administrator has on each OpenWRT, and no other may change. */
 export const FACTORY: Readonly<Record<Package, string>> = {
   firewall: `
 config defaults 'defaults'

@@ -1,6 +1,7 @@
 /**
- * A cluster of a walk: API server, coordinators, CNF pods with agents and OpenWRTs, and the network between them, on one time. What must never
- * happen is looked at whenever the API server or a device changes; `whatIsWrong` lists what is not as it should be once all is quiet.
+ * A cluster of a walk: API server, coordinators, CNF pods with agents and OpenWRTs, and the network
+ * between them, on one time. What must never happen is looked at whenever the API server or a
+ * device changes; `whatIsWrong` lists what is not as it should be once all is quiet.
  */
 import {
   AGENTS_FINALIZER,
@@ -55,9 +56,15 @@ export type World = {
 
 const resourceOf = ({ plural }: Word): string => `${RULE_GROUP}/${plural}`;
 const RULES = new Map(WORDS.map((word) => [`${resourceOf(word)} ${word.name}`, word]));
-/** From a change of an OpenWRT until no status may show the earlier state any more: a look, a report under way, and the write of the status. */
+/**
+ * From a change of an OpenWRT until no status may show the earlier state any more: a look, a report
+ * under way, and the write of the status.
+ */
 const FRESH_MS = 6_000;
-/** A coordinator may learn of a pod so late: watches are slow by 3 s at most, and a status may be on its way. */
+/**
+ * A coordinator may learn of a pod so late: watches are slow by 3 s at most, and a status may be on
+ * its way.
+ */
 const NEW_POD_MS = 3_500;
 const REPORT_TIMEOUT_MS = 10_000;
 const LONGEST_DELAY_MS = 2_000;
@@ -117,10 +124,16 @@ export const createWorld = (random: () => number): World => {
         violation(`the finalizer of ${name} is gone while ${pod.name} holds it`);
   };
 
-  /** By pod, until when its agent has waited for the answer to a report that the network has lost; news waits, too. */
+  /**
+   * By pod, until when its agent has waited for the answer to a report that the network has lost;
+   * news waits, too.
+   */
   const waitedUntil = new Map<string, number>();
 
-  /** What an agent that is stopped said last holds until it counts as silent; what it does not know of that time it learns afterwards. */
+  /**
+   * What an agent that is stopped said last holds until it counts as silent; what it does not know
+   * of that time it learns afterwards.
+   */
   const knownFrom = (pod: Pod): number => {
     const [from, to] = pod.agent().stoodStill() ?? [-Infinity, -Infinity];
     const waited = Math.min(time.monotonic(), waitedUntil.get(pod.uid) ?? -Infinity);

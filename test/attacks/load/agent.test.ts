@@ -1,6 +1,7 @@
 /**
- * Twenty namespaces whose policies a CNF is to enforce, as many as its agent is given and more. The agent stays within the memory of its container, takes what it
- * has room for, and says of the rest that it only isolates.
+ * Twenty namespaces whose policies a CNF is to enforce, as many as its agent is given and more. The
+ * agent stays within the memory of its container, takes what it has room for, and says of the rest
+ * that it only isolates.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -27,7 +28,7 @@ import { createControlGroup, type ControlGroup } from '../control-group.ts';
 import { makeMany } from '../many.ts';
 import { memoryOf } from '../memory.ts';
 
-/** Of the agent's container, where no annotation says otherwise. */
+/** Memory of the agent's container, where no annotation says otherwise. */
 const LIMIT_BYTES = 134_217_728;
 const NAMESPACES = 20;
 const POLICIES = 4;
@@ -128,7 +129,7 @@ const start = (): ChildProcess => {
   });
 };
 
-it('the agent takes as much as it has room for, and stays within its memory', async () => {
+it('lets the agent take as much as it has room for, and stay within its memory', async () => {
   await makeMany(NAMESPACES, tenant);
   agent = start();
   const known = (state: string): number =>

@@ -1,6 +1,7 @@
 /**
- * A tenant who may make all that a namespace has, pods and Services, workloads, Roles and RoleBindings, makes each as large as the API server takes it, with
- * what the coordinator reads of it being the largest part.
+ * A tenant with the right to make all that a namespace has, pods and Services, workloads, Roles and
+ * RoleBindings, makes each as large as the API server takes it, with what the coordinator reads of
+ * it being the largest part.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewObject } from '#shared/kube/client.ts';
@@ -12,11 +13,14 @@ import type { World } from '../../integration/admission/world.ts';
 import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
 import { makeMany } from '../many.ts';
 
-/** Of each kind. */
+/** How many of each kind. */
 const COUNT = Number(process.env['SDEWAN_ATTACK_OBJECTS'] ?? 200);
 const BYTES_PER_MEBIBYTE = 1_048_576;
 const LARGE = 'x'.repeat(240_000);
-/** Of what they weigh, 46 MiB: 18 to 38 MiB were seen, and 72 where the coordinator kept one text of each. */
+/**
+ * The part of their weight, 46 MiB: 18 to 38 MiB were seen, and 72 where the coordinator kept one
+ * text of each.
+ */
 const MORE_AT_MOST = 1.2;
 
 let world: World;
@@ -96,7 +100,8 @@ const attacks: Record<string, Attack> = {
 describe('as large as the API server takes them', () => {
   it.each(Object.entries(attacks))('%s leave the coordinator small', async (what, attack) => {
     await world.stopCoordinator();
-    // Admission of this installation looks at labelled namespaces only: all of them are there when the coordinator starts.
+    // Admission of this installation looks at labelled namespaces only: all of them are there when
+    // the coordinator starts.
     const full = await world.cluster.createNamespace('kept');
     await makeMany(COUNT, (at) => {
       const one = attack.object(`large-${at}`);

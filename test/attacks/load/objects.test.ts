@@ -1,6 +1,7 @@
 /**
- * A tenant with `create` in one namespace makes many rules with large annotations, as many as once took the coordinator over its limit of 512 MiB
- * at each start. The first half is of rules that were there before the policies; the second tries to make them now.
+ * A tenant with `create` in one namespace makes many rules with large annotations, as many as once
+ * took the coordinator over its limit of 512 MiB at each start. The first half is of rules that
+ * were there before the policies; the second tries to make them now.
  */
 import type { KubeObject } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,13 +15,22 @@ import { largestFirewallRule, largestSite, zoneWith } from '../largest.ts';
 import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
 import { makeMany } from '../many.ts';
 
-/** As many as a coordinator that kept them whole would show: 75 MB. `SDEWAN_ATTACK_RULES=1100` is the attack as it was first made. */
+/**
+ * As many as a coordinator that kept them whole would show: 75 MB. `SDEWAN_ATTACK_RULES=1100` is
+ * the attack as it was first made.
+ */
 const RULES = Number(process.env['SDEWAN_ATTACK_RULES'] ?? 300);
 const ANNOTATION_BYTES = 250_000;
 const BYTES_PER_MEBIBYTE = 1_048_576;
-/** Of each kind: so many that their specs, kept, weigh far more than what two starts of a coordinator differ by. */
+/**
+ * So many of each kind that their specs, kept, weigh far more than what two starts of a coordinator
+ * differ by.
+ */
 const LARGEST = 200;
-/** Measured with the IpsecSites: 19 to 48 more than without any, be they 100 or 200, and 100 when the coordinator keeps the specs of 200. */
+/**
+ * Measured with the IpsecSites: 19 to 48 more than without any, be they 100 or 200, and 100 when
+ * the coordinator keeps the specs of 200.
+ */
 const LARGEST_MEBIBYTES = 75;
 
 /** A busy machine writes one such status in a second. */
@@ -45,7 +55,7 @@ const createMany = (
   makeMany(count, (at) => world.client.create(resource, object(`rule-${at}`)));
 
 describe('rules with large annotations', () => {
-  it('that are there already leave the coordinator small, and other namespaces alone', async () => {
+  it('leave the coordinator small, and other namespaces alone, when they are there already', async () => {
     await world.stopCoordinator();
     // The policies of this installation look at labelled namespaces only.
     const full = await world.cluster.createNamespace('full');
@@ -69,7 +79,7 @@ describe('rules with large annotations', () => {
     { what: 'FirewallRules', resource: firewallRule, object: largestFirewallRule },
     { what: 'IpsecSites, whose spec can be largest', resource: ipsecSite, object: largestSite },
   ])(
-    'of the largest permitted size leave the coordinator small, and others their turn: $what',
+    'leave the coordinator small, and others their turn, at the largest permitted size: $what',
     async (attack) => {
       const { what, resource, object } = attack;
       await world.stopCoordinator();
@@ -94,7 +104,10 @@ describe('rules with large annotations', () => {
     },
   );
 
-  /** In which order rules of the kind in these namespaces get their first status from now on, as `namespace/name`. */
+  /**
+   * In which order rules of the kind in these namespaces get their first status from now on, as
+   * `namespace/name`.
+   */
   const orderOfStatuses = async (
     { group, version, plural }: ResourceType,
     namespaces: readonly string[],

@@ -1,6 +1,7 @@
 /**
- * Twenty tenants who each have as many NetworkPolicies, selectors and blocks as a namespace may have, and one CNF that enforces all of them. The coordinator stays
- * within the memory of its Deployment, and another namespace is served.
+ * Twenty tenants who each have as many NetworkPolicies, selectors and blocks as a namespace may
+ * have, and one CNF that enforces all of them. The coordinator stays within the memory of its
+ * Deployment, and another namespace is served.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
@@ -15,7 +16,10 @@ import { makeMany } from '../many.ts';
 const NAMESPACES = Number(process.env['SDEWAN_ATTACK_NAMESPACES'] ?? 4);
 const POLICIES = 40;
 const BLOCKS = 950;
-/** All of them are 16 MB: who lists them without pause takes the API server from those that write them. */
+/**
+ * All of them are 16 MB: who lists them without pause takes the API server from those that write
+ * them.
+ */
 const LOOK_MS = 2_000;
 
 const networkPolicies: ResourceType = {

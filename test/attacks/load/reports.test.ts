@@ -1,6 +1,7 @@
 /**
- * A tenant with tokens of `serviceaccounts/token` makes pods that no node runs, with a container that is named as the agent, and reports states of
- * rules that do not exist; and a pod that runs changes its words without pause. Before, all of it was kept, and everybody waited.
+ * A tenant with tokens of `serviceaccounts/token` makes pods that no node runs, with a container
+ * that is named as the agent, and reports states of rules that do not exist; and a pod that runs
+ * changes its words without pause. Before, all of it was kept, and everybody waited.
  */
 import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +13,7 @@ import { createControlGroup, type ControlGroup } from '../control-group.ts';
 import { memoryOf } from '../memory.ts';
 
 const PODS = 10;
-/** Of each report, as many as fit into 1 MiB. */
+/** Rules of each report, as many as fit into 1 MiB. */
 const WORDS = 780;
 const PAGES = 20;
 const FLIPS = 300;
@@ -63,7 +64,7 @@ const send = async (pod: string, token: string, body: string): Promise<number> =
   (await post(world, dispatcher, { namespace: world.namespace, pod, token, body })).status;
 
 describe('reports of a tenant', () => {
-  it('of pods that no node runs are refused', async () => {
+  it('are refused for pods that no node runs', async () => {
     const before = memoryOf(world.coordinator.pid).now;
     const names = Array.from({ length: PODS }, (_, index) => `pending-${index}`);
     const statuses = new Set<number>();
@@ -80,7 +81,7 @@ describe('reports of a tenant', () => {
     expect(peak).toBeLessThan(200);
   });
 
-  it('of pods that run are kept as far as there are such rules', async () => {
+  it('are kept for pods that run as far as there are such rules', async () => {
     const before = memoryOf(world.coordinator.pid).now;
     for (let index = 0; index < PODS; index += 1) {
       const name = `running-${index}`;
@@ -93,7 +94,7 @@ describe('reports of a tenant', () => {
     expect(peak).toBeLessThan(250);
   });
 
-  it('that change without pause are accepted at most ten times a second', async () => {
+  it('are accepted at most ten times a second when they change without pause', async () => {
     const token = await tokenFor(world, await createRunningPod(world, { name: 'flips' }));
     const startedAt = performance.now();
     const statuses: number[] = [];

@@ -1,6 +1,7 @@
 /**
- * Somebody else is there while what ICN's controller made is taken over: an administrator who writes at the same moment, a login that may
- * not give names, and ICN's controller itself, which still runs.
+ * Other writers are there while what ICN's controller made is taken over: an administrator who
+ * writes at the same moment, a login that may not give names, and ICN's controller itself, which
+ * still runs.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +64,7 @@ describe.each(['own', 'stock'] as const)('with the %s login', (login) => {
     return openwrt.clock.agent.monotonic() - begin;
   };
 
-  it('a section that somebody adds above at any moment leads to no wrong name, and is kept', async () => {
+  it('keeps a section that is added above at any moment, and gives no wrong name', async () => {
     await start({ login });
     const [before, text] = [contents(), openwrt.text('firewall')];
     const end = await takeover(async () => {});
@@ -84,7 +85,7 @@ describe.each(['own', 'stock'] as const)('with the %s login', (login) => {
     }
   });
 
-  it('a name that somebody takes at the last moment is not given, and no section is lost', async () => {
+  it('does not give a name that is taken at the last moment, and loses no section', async () => {
     await start({ login });
     const apply = { object: 'uci', method: 'apply', contains: login === 'own' ? '30' : '10' };
     openwrt.simulator.faults.add({ ...apply, times: 1, action: { kind: 'delay', ms: 0 } }, () =>
@@ -97,7 +98,7 @@ describe.each(['own', 'stock'] as const)('with the %s login', (login) => {
   });
 });
 
-it('a login that may not give names leaves all as it is, and applies the other rules', async () => {
+it('leaves all as it is with a login that may not give names, and applies the other rules', async () => {
   await start({
     factory: {
       aclFiles: stagedRights(PACKAGES),
@@ -120,7 +121,7 @@ it('a login that may not give names leaves all as it is, and applies the other r
   expect(firewall().slice(0, -2)).toEqual(before);
 });
 
-it("what ICN's controller writes again after it was taken over is left alone for ten minutes", async () => {
+it("leaves alone for ten minutes what ICN's controller writes again after it was taken over", async () => {
   await start();
   await agent.converge(RULES);
   const url = `${openwrt.simulator.url}/cgi-bin/luci/sdewan/firewall/v1/rules/reject-80`;

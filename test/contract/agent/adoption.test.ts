@@ -1,4 +1,7 @@
-/** A CNF that ICN's controller configured: its sections become ours as they are. The simulator's journal is the witness. */
+/**
+ * A CNF that ICN's controller configured: its sections become ours as they are. The simulator's
+ * journal is the witness.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
@@ -99,7 +102,7 @@ describe("what ICN's controller made", () => {
     expect(agent.leftOvers()).toEqual([]);
   });
 
-  it('that is there twice is one section afterwards', async () => {
+  it('is one section afterwards when it is there twice', async () => {
     await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
     await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
     await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
@@ -124,7 +127,7 @@ describe("over ICN's REST", () => {
     agent = await openPass(openwrt, { driver: icnDriver(openwrt) });
   });
 
-  it('what it made is taken over without a write, changed, and removed', async () => {
+  it('takes over what it made without a write, and it is changed and removed', async () => {
     const rules = await configureAll(openwrt);
     const [before, mark] = [everything(), lastEntry(openwrt)];
     await agent.run(rules);
@@ -144,7 +147,7 @@ describe("over ICN's REST", () => {
     expect(called(firewall(), 'zz-last')).toHaveLength(0);
   });
 
-  it('what it keeps in packages of its own, and in the kernel, is taken over as it is', async () => {
+  it('takes over what it keeps in packages of its own, and in the kernel, as it is', async () => {
     const atFirst = kernelOf(openwrt);
     const made = [
       ['nat/v1/nats', 'CNFNAT', { src_dip: '172.16.30.10', dest: 'net1', target: 'SNAT' }],
@@ -184,7 +187,7 @@ describe("over ICN's REST", () => {
     expect(kernelOf(openwrt)).toEqual(atFirst);
   });
 
-  it('what it keeps in packages of its own is reported when the CR is gone', async () => {
+  it('reports what it keeps in packages of its own when the CR is gone', async () => {
     await configureAll(openwrt);
     await icnPost(openwrt, 'nat/v1/nats', { name: 'snat', target: 'MASQUERADE', dest: 'net1' });
     await icnPost(openwrt, 'application/v1/applications', { name: 'app', iplist: '10.1.1.1' });
@@ -198,7 +201,7 @@ describe("over ICN's REST", () => {
     expect(writesSince(openwrt, mark)).toEqual([]);
   });
 
-  it("what it did not make is an administrator's", async () => {
+  it("takes what it did not make for an administrator's", async () => {
     await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
     await agent.run([zoneCr({}, {})]);
     expect(agent.states()).toEqual({ lan1: 'Failed: NameTaken' });

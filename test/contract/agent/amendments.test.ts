@@ -1,6 +1,7 @@
 /**
- * A change of rules alone is put into force without a reload, and whatever is in doubt by one. The simulator's fw4, nft and helper do as
- * those of a device (test/contract/conformance/amendments.test.ts).
+ * A change of rules alone is put into force without a reload, and whatever is in doubt by one. The
+ * simulator's fw4, nft and helper do as those of a device
+ * (test/contract/conformance/amendments.test.ts).
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -67,7 +68,7 @@ describe('without a reload', () => {
     await expectAsReloaded();
   });
 
-  it('the first rule of a chain goes, and the last one', async () => {
+  it('removes the first rule of a chain, and the last one', async () => {
     const ruleFrom = (name: string, src: object): RuleObject =>
       cr('FirewallRule', name, { ...src, proto: 'tcp', dest_port: '80', target: 'ACCEPT' });
     const all = [ruleFrom('a', {}), ruleFrom('b', { src: '*' }), ruleFrom('c', {})];
@@ -81,7 +82,7 @@ describe('without a reload', () => {
     await expectAsReloaded();
   });
 
-  it('the package is not transferred while it is of the version that it should be', async () => {
+  it('does not transfer the package while it is of the version that it should be', async () => {
     await start();
     openwrt.simulator.faults.add({
       object: 'file',
@@ -95,7 +96,7 @@ describe('without a reload', () => {
     await expectAsReloaded();
   });
 
-  it('each change follows the one before', async () => {
+  it('makes each change after the one before', async () => {
     await start();
     for (const port of ['81', '82', '83']) await agent.run([web('a', port), web('b'), web('c')]);
     expect(ways()).toEqual({ ...WAYS, reloaded: 1, amended: 3 });
@@ -152,7 +153,7 @@ describe('with a reload', () => {
     await expectAsReloaded();
   });
 
-  it('when the agent has started anew', async () => {
+  it('begins when the agent has started anew', async () => {
     await start();
     await agent.driver.close();
     agent = await openPass(openwrt);
@@ -160,7 +161,7 @@ describe('with a reload', () => {
     expect(ways()).toEqual({ ...WAYS, reloaded: 1 });
   });
 
-  it('when the agent ended before it made the change permanent, and its files were restored', async () => {
+  it('restores files of an agent that ended before it made the change permanent', async () => {
     await start();
     openwrt.simulator.faults.add({
       object: 'uci',
@@ -185,7 +186,7 @@ describe('with a reload', () => {
 describe('after a quiet minute the whole ruleset is compared', () => {
   const changed = [web('a', '81'), web('b'), web('c')];
 
-  it('and nothing happens when it is the same', async () => {
+  it('changes nothing when it is the same', async () => {
     await start();
     await agent.run(changed);
     const left = await agent.driver.fingerprint(NEVER);
@@ -195,7 +196,7 @@ describe('after a quiet minute the whole ruleset is compared', () => {
     expect(ways()).toEqual({ ...WAYS, reloaded: 1, amended: 2 });
   });
 
-  it('and a difference leads to a reload, and ends changes without one', async () => {
+  it('leads to a reload when it differs, and ends changes without one', async () => {
     await start();
     await agent.run(changed);
     const left = await agent.driver.fingerprint(NEVER);
@@ -214,7 +215,7 @@ describe('after a quiet minute the whole ruleset is compared', () => {
   });
 });
 
-it('where the login is not the agent’s own, every change needs a reload', async () => {
+it('needs a reload for every change where the login is not the agent’s own', async () => {
   await start({ login: 'own' });
   await agent.run([...rules, web('d')]);
   expect(ways()).toEqual({ ...WAYS, reloaded: 2 });

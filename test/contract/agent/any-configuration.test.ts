@@ -1,7 +1,8 @@
 /**
- * Whole configurations, the administrator's sections and rules alike, with values in every spelling that a parser of OpenWRT takes, and
- * some that none takes: no pass of the agent throws, no section of others changes, and of the rules that can be compared with the kernel
- * each is judged by the kernel.
+ * Whole configurations, the administrator's sections and rules alike, with values in every spelling
+ * that a parser of OpenWRT takes, and some that none takes: no pass of the agent throws, no section
+ * of others changes, and of the rules that can be compared with the kernel each is judged by the
+ * kernel.
  */
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -51,7 +52,7 @@ const look = (openwrt: MemoryOpenwrt): KernelLook => {
   };
 };
 
-it(`no configuration of ${CASES} stops a pass, or hides what the kernel has and lacks`, async () => {
+it(`stops no pass for any configuration of ${CASES}, and hides nothing that the kernel has and lacks`, async () => {
   await fc.assert(
     fc.asyncProperty(configurations, async ({ foreign, rules }) => {
       using folder = stateFolder();

@@ -1,6 +1,7 @@
 /**
- * Each function of each kind that reads a rule or a section fails in turn, as one with a fault would: the rule is not in sync and says
- * why, it stays on OpenWRT as it is, and every other rule of the CNF is judged as before.
+ * Each function of each kind that reads a rule or a section fails in turn, as one with a fault
+ * would: the rule is not in sync and says why, it stays on OpenWRT as it is, and every other rule
+ * of the CNF is judged as before.
  */
 import { checkSpec } from '#shared/compile/check.ts';
 import { compile } from '#shared/compile/compile.ts';
@@ -10,7 +11,10 @@ import { kinds } from '#shared/resources/registry.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { allSamples, samplesOf } from '../../samples/all.ts';
 
-/** Of a kind: those of rules, and those of sections. Admission and the API server's schema alone call the others. */
+/**
+ * Functions of a kind: those of rules, and those of sections. Admission and the API server's schema
+ * alone call the others.
+ */
 const OF_RULES = ['references', 'networks', 'devices', 'secrets'] as const;
 const OF_RENDERINGS = ['lacks', 'leftOut', 'render', 'shared', 'files'] as const;
 const OF_SECTIONS = ['nameOf', 'identities'] as const;
@@ -32,7 +36,7 @@ const functionsOf = (table: object): string[] =>
   Object.entries(table).flatMap(([key, value]) => (typeof value === 'function' ? [key] : []));
 const onDevice = kinds.filter(({ uci }) => uci !== undefined);
 
-it('the list of functions is complete', () => {
+it('lists all functions', () => {
   const all = onDevice.flatMap((kind) => [...functionsOf(kind), ...functionsOf(kind.uci ?? {})]);
   const listed = new Set<string>([
     ...OF_RULES,
@@ -101,7 +105,7 @@ describe.each(onDevice.map((kind) => [kind.kind, kind] as const))('%s', (kindNam
     ...OF_RENDERINGS.map((name) => [name, kind.uci as object] as const),
   ].filter(([name, table]) => functionsOf(table).includes(name));
 
-  it.each(functions)('where %s fails, one rule alone is not in sync', (name, table) => {
+  it.each(functions)('leaves one rule alone not in sync where %s fails', (name, table) => {
     inject(table, name, isVictims);
     const { desired, verdicts } = judge(rules, atFirst);
     expect(verdicts.filter(({ rule }) => rule.metadata.name !== 'victim')).toEqual(
@@ -137,7 +141,7 @@ describe.each(OF_SECTIONS)('a section of others at which %s fails', (name) => {
 describe.each(OF_PACKAGES)('where %s fails', (name) => {
   const packages = new Set(onDevice.flatMap(({ uci }) => (uci?.[name] ? [uci.package] : [])));
 
-  it('no rule of the package is in sync, and all others are judged as before', () => {
+  it('leaves no rule of the package in sync, and judges all others as before', () => {
     const before = judge(others);
     for (const { uci } of onDevice) if (uci?.[name]) inject(uci, name, () => true);
     const after = judge(others);

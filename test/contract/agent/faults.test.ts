@@ -1,6 +1,6 @@
 /**
- * Whatever call fails: the next passes converge, and no service is left with an older version of its file. An agent that is killed:
- * test/contract/truth/reports.test.ts and killed.test.ts.
+ * Whatever call fails: the next passes converge, and no service is left with an older version of
+ * its file. An agent that is killed: test/contract/truth/reports.test.ts and killed.test.ts.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -46,7 +46,10 @@ const foreign = () =>
 const portOf = (name: string) =>
   openwrt.sections('firewall').find((section) => section.name === name)?.options['dest_port'];
 
-/** The service was reloaded after the last change of its file, by us or by procd, who takes its time. */
+/**
+ * The service was reloaded after the last change of its file, by us or by procd, who takes its
+ * time.
+ */
 const expectReloaded = (what: string): Promise<void> =>
   openwrt.clock.reach(`the firewall is reloaded after ${what}`, () => {
     const events = openwrt.simulator.journal();

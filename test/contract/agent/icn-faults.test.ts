@@ -1,4 +1,7 @@
-/** Whatever call of ICN's REST fails, and wherever the agent is killed: the next pass converges, in the files and in the kernel. */
+/**
+ * Whatever call of ICN's REST fails, and wherever the agent is killed: the next pass converges, in
+ * the files and in the kernel.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
@@ -49,7 +52,10 @@ beforeEach(async () => {
 });
 afterEach(() => openwrt.stop());
 
-/** The firewall took in the last change of its file, and put its own chains behind what is in iptables. */
+/**
+ * The firewall took in the last change of its file, and put its own chains behind what is in
+ * iptables.
+ */
 const isReloaded = (): boolean => {
   const events = openwrt.simulator.journal();
   const lastWrite = events.findLastIndex(
@@ -130,7 +136,7 @@ describe.each(['before', 'after'] as const)('an agent killed %s a call is execut
   });
 });
 
-it('a collection that cannot be listed affects its own rules only, and their states say so', async () => {
+it('affects only its own rules by a collection that cannot be listed, and their states say so', async () => {
   const agent = await open();
   await agent.converge(before);
   const action = { kind: 'http', status: 500, body: 'x' } as const;

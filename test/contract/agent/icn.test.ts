@@ -1,4 +1,7 @@
-/** Passes over ICN's REST: all kinds, in the files and in the kernel, with no more calls than there are changes. */
+/**
+ * Passes over ICN's REST: all kinds, in the files and in the kernel, with no more calls than there
+ * are changes.
+ */
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -27,7 +30,7 @@ afterEach(async () => {
 
 const NEVER = new AbortController().signal;
 const COLLECTIONS = 13;
-/** Of `all`, the policy rules are looked for in the kernel, too. */
+/** With `all`, the policy rules are looked for in the kernel, too. */
 const READS = COLLECTIONS + 1;
 
 const callsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
@@ -38,7 +41,7 @@ const callsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
 const writesIn = (calls: readonly string[]): string[] =>
   calls.filter((call) => !call.startsWith('GET '));
 
-/** An administrator, or somebody else's program, on the same API. */
+/** An administrator, or another program, on the same API. */
 const rest = async (method: string, path: string, body?: object): Promise<Response> =>
   openwrt.clock.until(
     fetch(`${openwrt.simulator.url}/cgi-bin/luci/sdewan/${path}`, {
@@ -153,7 +156,7 @@ describe('all kinds', () => {
     expect([filesOf(openwrt), kernelOf(openwrt)]).toEqual([files, kernel]);
   });
 
-  it('of a rule that the API cannot hold name the field, and affect no other', async () => {
+  it('name the field of a rule that the API cannot hold, and affect no other', async () => {
     const ranges = firewallRule('range', { dest_port: '8000-8100' });
     const v6 = cr('CNFRoute', 'v6', { dst: '2001:db8::/32', dev: 'net1' });
     const site = cr('IpsecSite', 'xfrm', {
@@ -202,7 +205,7 @@ describe('rules in iptables', () => {
     expect(kernelOf(openwrt)).toEqual(kernel);
   });
 
-  it('come back after a restart of the firewall by somebody else', async () => {
+  it('come back after another client has restarted the firewall', async () => {
     agent = await openPass(openwrt, { driver: icnDriver(openwrt, { reassertMs: 60_000 }) });
     await agent.run(inIptables);
     const kernel = kernelOf(openwrt);
@@ -217,7 +220,7 @@ describe('rules in iptables', () => {
     expect(agent.states()).toEqual(applied(inIptables));
   });
 
-  it('that were left behind by objects which are gone are flushed', async () => {
+  it('are flushed when objects which are gone left them behind', async () => {
     await agent.run(inIptables);
     const kernel = kernelOf(openwrt);
     openwrt.write('firewall-nat', '');
@@ -257,15 +260,15 @@ describe('routes and policy rules', () => {
     expect(agent.driftRepairs()).toBe(1);
   };
 
-  it('that the kernel forgot with a link are set again', async () => {
+  it('are set again when the kernel forgot them with a link', async () => {
     await expectRepaired(() => openwrt.simulator.kernel.routes.linkDown('net2'));
   });
 
-  it('that somebody removed from the kernel are set again', async () => {
+  it('are set again when they were removed from the kernel', async () => {
     await expectRepaired(() => openwrt.simulator.kernel.ipRules.run(['del', 'prio', '77']));
   });
 
-  it('that the kernel refuses are no success, and affect no other', async () => {
+  it('are no success when the kernel refuses them, and affect no other', async () => {
     const unreachable = route('nowhere', { dst: '10.98.0.0/16', gw: '192.0.2.1' });
     await agent.run([...held, unreachable]);
     expect(agent.states()).toEqual({ ...applied(held), nowhere: 'Failed: RefusedByOpenwrt' });
@@ -396,7 +399,7 @@ describe('what the API does wrong', () => {
       );
     const proposal = cr('IpsecProposal', 'prop-1', { encryption_algorithm: 'aes128' });
     await agent.run([proposal, remote(['one'])]);
-    // Somebody's section of that name, which only UCI shows.
+    // Another's section of that name, which only UCI shows.
     openwrt.write('ipsec', `${openwrt.text('ipsec')}\nconfig other 'two'\n\toption x '1'\n`);
     await agent.converge([proposal, remote(['one', 'two'])]);
     expect(agent.states()).toMatchObject({ 'site-a': 'Failed: RefusedByOpenwrt' });
@@ -435,7 +438,7 @@ describe('the login', () => {
     expect(agent.states()).toEqual({ a: 'Applied', b: 'Applied' });
   });
 
-  it('that does not help is no success', async () => {
+  it('is no success when it does not help', async () => {
     await agent.run([nat('a')]);
     forbid(2);
     await expect(agent.run([])).rejects.toThrow('403');

@@ -1,6 +1,7 @@
 /**
- * What others take out of the kernel, and what the kernel never got: with the helper that the kubelet mounts, the agent notices, repairs,
- * and reports what is not in force. The simulator answers as the device did (test/openwrt-simulator/programs).
+ * What others take out of the kernel, and what the kernel never got: with the helper that the
+ * kubelet mounts, the agent notices, repairs, and reports what is not in force. The simulator
+ * answers as the device did (test/openwrt-simulator/programs).
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -8,7 +9,9 @@ import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './support/o
 import { cr, openPass, type TestPass } from './support/pass.ts';
 
 const NEVER = new AbortController().signal;
-/** The loop looks once a second, and the look is to be repaired 5 s after the harm at the latest. */
+/**
+ * The loop looks once a second, and the look is to be repaired 5 s after the harm at the latest.
+ */
 const NOTICED_MS = 4_000;
 
 const rules: readonly RuleObject[] = [
@@ -65,7 +68,7 @@ describe('what others take out of the kernel is noticed within 5 s, and brought 
 });
 
 describe('a single nft rule', () => {
-  it('of a rule of ours that is deleted is noticed within a minute', async () => {
+  it('is noticed within a minute when it is of a rule of ours and deleted', async () => {
     const left = await start();
     openwrt.simulator.nft.deleteRule('web');
     await openwrt.clock.advance(61_000);
@@ -78,7 +81,7 @@ describe('a single nft rule', () => {
   it.each<[string, () => void]>([
     ['is added', () => openwrt.simulator.nft.addRule('tcp dport 99 counter drop')],
     ['is deleted', () => openwrt.simulator.nft.deleteRule('Allow-DHCP-Renew')],
-  ])('of others that %s is theirs', async (_what, change) => {
+  ])('belongs to others when it %s', async (_what, change) => {
     await start();
     const before = openwrt.simulator.nft.listed();
     change();
@@ -91,7 +94,7 @@ describe('a single nft rule', () => {
   });
 });
 
-it('a change of an mwan3 rule leaves routes and policy rules where they are', async () => {
+it('leaves routes and policy rules where they are when an mwan3 rule changes', async () => {
   await start();
   const before = inKernel();
   const more = [...rules, cr('Mwan3Rule', 'dns', { policy: 'default', dest_ip: '9.9.9.9' })];

@@ -1,6 +1,7 @@
 /**
- * An agent whose ledger is lost where sections bear no stamp: on ICN's REST, and where somebody has taken it away. It cannot know whose they
- * are, so it takes none, and confirms no deletion while one with the rule's name is there.
+ * An agent whose ledger is lost where sections bear no stamp: on ICN's REST, and where it was taken
+ * away. It cannot know whose they are, so it takes none, and confirms no deletion while one with
+ * the rule's name is there.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +45,7 @@ describe.each<[string, () => Promise<Ground>]>([
   ["on ICN's REST", onIcn],
   ['on sections without stamps', onUnstamped],
 ])('%s', (_where, start) => {
-  it.each(losses)('with a ledger that is %s', async (_how, lose) => {
+  it.each(losses)('has a ledger that is %s', async (_how, lose) => {
     const { openwrt, ...ground } = await start();
     ({ stop } = openwrt);
     const next = async (): Promise<TestPass> => {
@@ -81,7 +82,7 @@ describe.each<[string, () => Promise<Ground>]>([
     expect(names()).toEqual([...before, ...names().filter((name) => name?.startsWith('mail'))]);
   });
 
-  it('with its ledger a deletion waits for nothing of an administrator', async () => {
+  it('waits with its ledger for nothing of an administrator in a deletion', async () => {
     const { openwrt, ...ground } = await start();
     ({ stop } = openwrt);
     const agent = await ground.open();
@@ -93,7 +94,7 @@ describe.each<[string, () => Promise<Ground>]>([
   });
 });
 
-it('whose services may not have the latest contents: they are reloaded before anything is said of a rule', async () => {
+it('reloads services that may not have the latest contents before anything is said of a rule', async () => {
   const openwrt = await startOpenwrt();
   ({ stop } = openwrt);
   const first = await openPass(openwrt);

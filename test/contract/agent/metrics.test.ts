@@ -169,7 +169,7 @@ it('rules are counted by state, and what ICN left by package', async () => {
   expect(await value('rules', { state: 'Failed' })).toBe(0);
 });
 
-it('each change of OpenWRT counts as a transaction, and each pass has its duration', async () => {
+it('count each change of OpenWRT as a transaction, and have the duration of each pass', async () => {
   expect(reloads).toBe(2);
   expect(await value('transactions_total', { outcome: 'done' })).toBe(2);
   const passed = await value('passes_total', { outcome: 'passed' });
@@ -197,7 +197,8 @@ it('reports are counted as the coordinator received them', async () => {
 });
 
 it('drift is repaired and counted each time', async () => {
-  // Refused, it would be tried again at a random time, and what is changed amid a transaction is no drift.
+  // Refused, it would be tried again at a random time, and what is changed amid a transaction is no
+  // drift.
   refuses = false;
   change(firewallRule('refused', {}, { generation: 2 }));
   await told('Applied', 'refused');
@@ -213,7 +214,7 @@ it('drift is repaired and counted each time', async () => {
   }
 });
 
-it('an OpenWRT that does not answer shows in the metrics until it does', async () => {
+it('show an OpenWRT that does not answer until it does', async () => {
   expect(await value('openwrt_reachable')).toBe(1);
   const off = openwrt.simulator.faults.add({ action: { kind: 'reset' } });
   await clock.reach('it is told', () => !isReachable());
@@ -224,7 +225,7 @@ it('an OpenWRT that does not answer shows in the metrics until it does', async (
   expect(await value('openwrt_reachable')).toBe(1);
 });
 
-it('a pass that OpenWRT does not let through is counted as hindered', async () => {
+it('count a pass that OpenWRT does not let through as hindered', async () => {
   const action = { kind: 'status', status: 9 } as const;
   openwrt.simulator.faults.add({ object: 'uci', method: 'add', times: 1, action });
   change(firewallRule('good', { dest_port: '82' }, { generation: 2 }));

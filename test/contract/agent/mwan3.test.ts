@@ -1,4 +1,7 @@
-/** What mwan3 has in the kernel of what rules say: what is missing is reported and comes back, and a rule that keeps others out is left out. */
+/**
+ * What mwan3 has in the kernel of what rules say: what is missing is reported and comes back, and a
+ * rule that keeps others out is left out.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
@@ -60,7 +63,7 @@ describe('what others take out of mwan3’s chains', () => {
   });
 });
 
-it('an uplink that goes down, and comes up again, is no difference', async () => {
+it('finds no difference in an uplink that goes down, and comes up again', async () => {
   const left = await start();
   const { mwan3 } = openwrt.simulator;
   for (const [uplink, isOnline] of [
@@ -138,7 +141,7 @@ describe('a rule that keeps all rules out of the kernel', () => {
   });
 });
 
-it('a rule that mwan3 makes nothing of is refused in mwan3’s own words', async () => {
+it('refuses a rule that mwan3 makes nothing of in mwan3’s own words', async () => {
   await start([]);
   const mixed = cr('Mwan3Rule', 'mixed', { policy: 'both', src_ip: '10.0.0.1', family: 'ipv6' });
   await agent.run([...rules, mixed]);

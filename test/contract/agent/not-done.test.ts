@@ -1,4 +1,7 @@
-/** An OpenWRT that says that it has done what it has not: nobody is blamed, nothing is called applied that is not, and the next tries bring it. */
+/**
+ * An OpenWRT that says that it has done what it has not: no rule is blamed, nothing is called
+ * applied that is not, and the next tries bring it.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
@@ -40,8 +43,9 @@ const rulesOnDevice = (): string[] =>
     .toSorted();
 
 /**
- * What the staged path finds staged is rolled back after a second; until then the loop may try again some times. Its waits are drawn, each between
- * a tenth and the whole of twice the one before: the fifth, of up to 8 s, can begin within that second.
+ * What the staged path finds staged is rolled back after a second; until then the loop may try
+ * again some times. Its waits are drawn, each between a tenth and the whole of twice the one
+ * before: the fifth, of up to 8 s, can begin within that second.
  */
 const SOON: Effort = { tries: 10, ms: 10_000 };
 /** Four times that, where the waits are up to 10 s. */
@@ -134,7 +138,7 @@ describe.each([
   });
 });
 
-it('a confirmation that was not made costs the change for two seconds, when OpenWRT has rolled it back', async () => {
+it('costs the change two seconds without a confirmation, when OpenWRT has rolled it back', async () => {
   openwrt = await startOpenwrt({ journalTexts: false });
   const agent = await openPass(openwrt);
   await agent.converge(before);

@@ -1,4 +1,7 @@
-/** Passes on the simulator: whose sections they touch, what becomes of rules that OpenWRT refuses, and of somebody else's changes. */
+/**
+ * Passes on the simulator: whose sections they touch, what becomes of rules that OpenWRT refuses,
+ * and of others' changes.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -37,14 +40,14 @@ const manyRules = (count: number) =>
   Array.from({ length: count }, (_, at) => firewallRule(`r${String(at).padStart(4, '0')}`));
 
 describe('whole sets', () => {
-  it('of a thousand rules are one transaction and one reload', async () => {
+  it('are one transaction and one reload for a thousand rules', async () => {
     await agent.run([zone('lan1', 'ovn-net1'), ...manyRules(1_000)]);
     expect(ours()).toHaveLength(1_001);
     expect(openwrt.writes('uci apply')).toBe(1);
     expect(agent.transactions()).toEqual(['done']);
   });
 
-  it('of several packages are one transaction', async () => {
+  it('are one transaction for several packages', async () => {
     const policy = cr('Mwan3Policy', 'balance1', {
       members: [{ network: 'ovn-net1', metric: 1, weight: 1 }],
     });
@@ -54,7 +57,7 @@ describe('whole sets', () => {
     expect(openwrt.simulator.reloads()['mwan3']).toBe(1);
   });
 
-  it('over 3,000 sections are imported, under the rollback of an apply', async () => {
+  it('are imported when they have over 3,000 sections, under the rollback of an apply', async () => {
     const adminSections = openwrt.sections('firewall');
     await agent.run([zone('lan1', 'ovn-net1'), ...manyRules(3_500)]);
     expect(ours()).toHaveLength(3_501);
@@ -68,7 +71,7 @@ describe('whole sets', () => {
     expect(imports).toHaveLength(1);
   });
 
-  it('that hold text of any script are read back as they were written, across block borders', async () => {
+  it('are read back as they were written with text of any script, across block borders', async () => {
     // Only firewall3 takes a rule with any text in it.
     writeFileSync(join(openwrt.simulator.rootDirectory, 'etc/init.d/firewall'), 'fw3 reload\n');
     const rules = Array.from({ length: 900 }, (_, at) =>
@@ -85,7 +88,7 @@ describe('whole sets', () => {
 });
 
 describe('whose sections', () => {
-  it('an administrator changes are repaired when they are ours, and counted', async () => {
+  it('are repaired when an administrator changes ours, and counted', async () => {
     const rules = [zone('lan1', 'ovn-net1'), firewallRule('a')];
     await agent.run(rules);
     openwrt.write(
@@ -183,7 +186,7 @@ describe('a set that OpenWRT refuses', () => {
     expect(agent.transactions().at(-1)).toBe('done');
   });
 
-  it('without any rule of ours blames no rule, and nothing stays written', async () => {
+  it('blames no rule when it has none of ours, and nothing stays written', async () => {
     fw4Says = () => 'Error: an administrator did it\n';
     const before = openwrt.text('firewall');
     await agent.run([zone('lan1', 'ovn-net1'), firewallRule('a')]);

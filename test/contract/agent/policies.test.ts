@@ -1,4 +1,7 @@
-/** The table of policies on an OpenWRT: loaded in one transaction, read back, gone with whoever flushes the ruleset, and refused as a whole. */
+/**
+ * The table of policies on an OpenWRT: loaded in one transaction, read back, gone when the ruleset
+ * is flushed, and refused as a whole.
+ */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
 import type { Driver, Policies } from '../../../agent/openwrt/driver.ts';
@@ -34,7 +37,7 @@ const policiesOf = (driver: Driver): Policies => {
   return policies;
 };
 
-/** After a first pass: nobody logs in for policies alone. */
+/** After a first pass: the agent does not log in for policies alone. */
 const start = async (options: OpenwrtOptions = { login: 'mounted' }): Promise<Policies> => {
   openwrt = await startOpenwrt(options);
   agent = await openPass(openwrt);
@@ -45,7 +48,7 @@ const start = async (options: OpenwrtOptions = { login: 'mounted' }): Promise<Po
 const listed = (): string => openwrt.simulator.policies.listed(TABLE);
 
 describe('with the login of the agent', () => {
-  it('a table is loaded, read back and recognised, without a reload', async () => {
+  it('loads a table, reads it back and recognises it, without a reload', async () => {
     const policies = await start();
     const before = openwrt.simulator.reloads();
     expect(await policies.marker(NEVER)).toEqual({ marker: '' });
@@ -57,7 +60,7 @@ describe('with the login of the agent', () => {
     expect(openwrt.simulator.reloads()).toEqual(before);
   });
 
-  it('another member changes its set alone', async () => {
+  it('changes the set of another member alone', async () => {
     const policies = await start();
     const before = tableFor(['10.0.0.9']);
     await policies.load(before, undefined, NEVER);
@@ -82,7 +85,7 @@ describe('with the login of the agent', () => {
     ['the ruleset is flushed', () => openwrt.simulator.policies.flush()],
     ['the table alone is deleted', () => openwrt.simulator.policies.remove(TABLE)],
     ['the marker is deleted', () => openwrt.simulator.policies.remove(`${TABLE}_rev`)],
-  ])('that %s is seen', async (_what, harm) => {
+  ])('sees a table that %s', async (_what, harm) => {
     const policies = await start();
     const table = tableFor(['10.0.0.9']);
     await policies.load(table, undefined, NEVER);
@@ -92,7 +95,7 @@ describe('with the login of the agent', () => {
     expect(await policies.marker(NEVER)).toEqual({ marker: table.hash });
   });
 
-  it('what is denied is read by counter, and is no drift', async () => {
+  it('reads by counter what is denied, which is no drift', async () => {
     const policies = await start();
     const table = tableFor(['10.0.0.9']);
     await policies.load(table, undefined, NEVER);
@@ -104,7 +107,7 @@ describe('with the login of the agent', () => {
     expect(await policies.denied(NEVER)).toEqual(new Map());
   });
 
-  it('what nft refuses changes nothing, and its words come back', async () => {
+  it('changes nothing for what nft refuses, and brings its words back', async () => {
     const policies = await start();
     const before = tableFor(['10.0.0.9']);
     await policies.load(before, undefined, NEVER);
@@ -116,7 +119,7 @@ describe('with the login of the agent', () => {
     expect(await policies.marker(NEVER)).toEqual({ marker: before.hash });
   });
 
-  it('what is tried out changes nothing, whether nft would take it or not', async () => {
+  it('changes nothing by what is tried out, whether nft would take it or not', async () => {
     const policies = await start();
     const before = tableFor(['10.0.0.9']);
     await policies.load(before, undefined, NEVER);
@@ -132,7 +135,7 @@ describe('with the login of the agent', () => {
     expect(openwrt.simulator.policies.listed('sdewan_policy_trial')).toBe('');
   });
 
-  it('a change of members of a table that is gone is refused, not half made', async () => {
+  it('refuses a change of members of a table that is gone, and does not make half of it', async () => {
     const policies = await start();
     const before = tableFor(['10.0.0.9']);
     await policies.load(before, undefined, NEVER);
@@ -141,7 +144,7 @@ describe('with the login of the agent', () => {
     expect(listed()).toBe('');
   });
 
-  it('what nft does not list as it was written is not called loaded', async () => {
+  it('does not call loaded what nft does not list as it was written', async () => {
     const policies = await start();
     const { policies: kernel } = openwrt.simulator;
     const list = kernel.listed.bind(kernel);
@@ -153,7 +156,7 @@ describe('with the login of the agent', () => {
     );
   });
 
-  it('nothing of a removed table is left, and it may be removed again', async () => {
+  it('leaves nothing of a removed table, which may be removed again', async () => {
     const policies = await start();
     const before = tableFor(['10.0.0.9']);
     await policies.load(before, undefined, NEVER);
@@ -182,7 +185,7 @@ describe('where policies cannot be', () => {
     },
   );
 
-  it('without a session nobody logs in for them', async () => {
+  it('stay so without a session: the agent does not log in for them', async () => {
     openwrt = await startOpenwrt({ login: 'mounted' });
     agent = await openPass(openwrt);
     await expect(policiesOf(agent.driver).marker(NEVER)).rejects.toThrow('not logged in');

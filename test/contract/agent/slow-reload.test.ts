@@ -1,4 +1,7 @@
-/** A CNF whose `fw4 reload` takes longer than rpcd's usual timer of an apply: the agent must not have its own work undone. */
+/**
+ * A CNF whose `fw4 reload` takes longer than rpcd's usual timer of an apply: the agent must not
+ * have its own work undone.
+ */
 import { afterEach, describe, expect, it } from 'vitest';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './support/openwrt.ts';
 import { firewallRule, openPass, zone, type TestPass } from './support/pass.ts';
@@ -24,7 +27,7 @@ const reloads = (): number => openwrt.simulator.reloads()['firewall'] ?? 0;
 const applied = (): number => openwrt.writes('uci apply') - openwrt.writes('uci apply (rollback)');
 
 describe('where OpenWRT waits for the end of a reload', () => {
-  it('a reload of 90 s converges in one round, also when the next one comes', async () => {
+  it('converges in one round after a reload of 90 s, also when the next one comes', async () => {
     await start({ execTimeoutMs: 600_000 });
     for (const port of ['80', '81']) {
       const before = { reloads: reloads(), applied: applied() };
@@ -39,7 +42,7 @@ describe('where OpenWRT waits for the end of a reload', () => {
     }
   });
 
-  it('a rule that is refused after so long is removed again, although it had to be made permanent before', async () => {
+  it('removes a rule again that is refused after so long, although it had to be made permanent before', async () => {
     const fw4 = async () => {
       await openwrt.clock.agent.sleep(SLOW_MS);
       const isBad = openwrt.text('firewall').includes('sdewan_rule_bad');
@@ -62,7 +65,7 @@ describe('where OpenWRT waits for the end of a reload', () => {
   });
 });
 
-it('where OpenWRT gives up on a reload, what was written stays, and the rule says what to raise', async () => {
+it('keeps what was written where OpenWRT gives up on a reload, and the rule says what to raise', async () => {
   await start({});
   await expect(agent.run(rules('80'))).rejects.toThrow('raise option timeout of rpcd');
   await openwrt.clock.advance(120_000);

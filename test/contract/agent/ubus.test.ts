@@ -1,4 +1,7 @@
-/** The ubus driver against the simulator: what it writes, and what it leaves when something goes wrong in between. */
+/**
+ * The ubus driver against the simulator: what it writes, and what it leaves when something goes
+ * wrong in between.
+ */
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -70,7 +73,7 @@ describe('a change', () => {
 });
 
 describe('the fingerprint', () => {
-  it('distinguishes the result of a change from what somebody else did', async () => {
+  it('distinguishes the result of a change from what others did', async () => {
     await driver.read(signal);
     const result = await driver.apply([append(rule('a'))], signal);
     const left = result.outcome === 'done' ? result.fingerprint : '';
@@ -103,7 +106,7 @@ describe('the session', () => {
     expect((await driver.read(signal)).packages.size).toBe(2);
   });
 
-  it('and the password are in no error, whatever call fails', async () => {
+  it('stays out of errors, as the password does, whatever call fails', async () => {
     await driver.read(signal);
     const seen: string[] = [];
     for (const action of [

@@ -1,7 +1,9 @@
 /**
- * Changes that come into force without a reload, on a real fw4 and nft: after each, the table is that of `fw4 print` loaded in a network
- * namespace of its own, compared as `nft -j -s` without handles. Needs a device with `unshare` that can be looked into. Its procd forgets the
- * firewall meanwhile: a second after each `uci apply` it would reload it as well, and what is amended then is another table.
+ * Changes that come into force without a reload, on a real fw4 and nft: after each, the table is
+ * that of `fw4 print` loaded in a network namespace of its own, compared as `nft -j -s` without
+ * handles. Needs a device with `unshare` that can be looked into. Its procd forgets the firewall
+ * meanwhile: a second after each `uci apply` it would reload it as well, and what is amended then
+ * is another table.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -150,14 +152,14 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
     ['a mark to set, the first one', [...base, rule('m', { target: 'MARK', set_mark: '0x1' })]],
     ['a rule without tracking, the first one', [...base, rule('n', { target: 'NOTRACK' })]],
     ['a name that another section has', [...base, rule('w', { name: 'y' })]],
-  ])('by a reload: %s', async (_what, desired) => {
+  ])('needs a reload: %s', async (_what, desired) => {
     await bring(...base);
     const before = amended();
     await bring(...desired);
     expect(amended()).toBe(before);
   });
 
-  it('by a reload: a change beside text in /etc/nftables.d', async () => {
+  it('needs a reload for a change beside text in /etc/nftables.d', async () => {
     await bring(...base);
     const before = amended();
     run("echo 'chain sdewan_test { counter; }' >/etc/nftables.d/sdewan-test.nft\n");
@@ -166,7 +168,7 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
     expect(amended()).toBe(before);
   });
 
-  it('by a reload: a change of a table that somebody has made anew', async () => {
+  it('needs a reload for a change of a table that was made anew', async () => {
     await bring(...base);
     const before = amended();
     run('nft delete table inet fw4; fw4 -q reload; fw4 -q reload\n');
@@ -174,7 +176,7 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
     expect(amended()).toBe(before);
   });
 
-  it('by a reload: a change of a table to which somebody has just added a rule', async () => {
+  it('needs a reload for a change of a table to which a rule was just added', async () => {
     await bring(...base);
     const before = amended();
     run('nft insert rule inet fw4 input_lan tcp dport 9 drop\n');
@@ -182,7 +184,7 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
     expect(amended()).toBe(before);
   });
 
-  it('the helper finds a table that is not as a reload makes it', async () => {
+  it('has a helper that finds a table that is not as a reload makes it', async () => {
     const compare = (): string => run(`${KERNEL_HELPER_PATH} compare\n`);
     await bring(...base);
     await bring(...without('c'));
@@ -196,7 +198,7 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
   it.each([
     ['amends the table that it has named, and nft refuses a handle that is none', 'true', '5'],
     ['amends no table that fw4 has loaded since it was named', 'fw4 -q restart', '3'],
-  ])('the helper %s', async (_name, between, code) => {
+  ])('has a helper that %s', async (_name, between, code) => {
     await bring(...base);
     const { before, after } = EXCERPT_FILES;
     const script = `${KERNEL_HELPER_PATH} dump >/dev/null
@@ -212,7 +214,7 @@ echo $?
     expect(run(script).trim()).toBe(code);
   });
 
-  it('whatever changes at random', async () => {
+  it('changes at random', async () => {
     const names = Array.from({ length: 12 }, (_, at) => `r${at}`);
     const options = fc.record({
       src: fc.constantFrom('lan', 'wan'),

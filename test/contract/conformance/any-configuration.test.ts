@@ -1,6 +1,7 @@
 /**
- * An administrator writes whole configurations, in all spellings, into the OpenWRT that the run was given, one after the other. Each time
- * the agent judges every rule: none waits without a word, and what the kernel has is in sync. `--walk N` says how many.
+ * An administrator writes whole configurations, in all spellings, into the OpenWRT that the run was
+ * given, one after the other. Each time the agent judges every rule: none waits without a word, and
+ * what the kernel has is in sync. `--walk N` says how many.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { revisionOf } from '#shared/compile/revision.ts';

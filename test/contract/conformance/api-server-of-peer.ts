@@ -1,4 +1,7 @@
-/** An API server that is nothing but somebody who listens at the other end of a device's interface net1: connections to it are made in the device's network. */
+/**
+ * An API server that only listens at the other end of a device's interface net1: connections to it
+ * are made in the device's network.
+ */
 import { execFile } from 'node:child_process';
 import type { Target } from '../../../agent/commit-confirm/reachability.ts';
 

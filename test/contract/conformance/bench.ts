@@ -12,12 +12,15 @@ export type Bench = {
   /** @throws Error where the suite is a guest */
   hands: () => Hands;
   driver: () => Driver;
-  /** Brings the package of the fixture to these, and gives the answer. From what was read some time ago, if that is given. */
+  /**
+   * Brings the package of the fixture to these, and gives the answer. From what was read some time
+   * ago, if that is given.
+   */
   bring: (
     desired: readonly UciSection[],
     from?: { driver?: Driver; packages?: ReadonlyMap<string, UciPackage> },
   ) => Promise<ApplyResult>;
-  /** Applies it, and checks it from outside, with somebody else's sections as before. */
+  /** Applies it, and checks it from outside, with the sections of others as before. */
   expectBrought: (desired: readonly UciSection[]) => Promise<void>;
   /** The driver notices a change, as early as the path promises. */
   expectNoticed: (left: string) => Promise<void>;

@@ -1,4 +1,7 @@
-/** A CNF on which ICN's REST and the agent meet, a device of ICN or the simulator, and what is seen of it while something happens. */
+/**
+ * A CNF on which ICN's REST and the agent meet, a device of ICN or the simulator, and what is seen
+ * of it while something happens.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,15 +22,20 @@ import type { NamedDevice } from './named-device.ts';
 /** How the agent reaches it. */
 export type Way = 'its own login' | 'a login without file rights' | "ICN's REST";
 
-/** At one moment. `files`: sections by package. `kernel`: one line for each rule, route and setting. */
+/**
+ * At one moment. `files`: sections by package. `kernel`: one line for each rule, route and setting.
+ */
 export type Look = { files: Readonly<Record<string, JudgedSection[]>>; kernel: readonly string[] };
 
 export type CnfOfIcn = {
   pass: TestPass;
-  /** Of ICN's REST. */
+  /** The driver of ICN's REST. */
   rest: (method: string, path: string, body?: object) => Promise<{ status: number; json: unknown }>;
   look: () => Promise<Look>;
-  /** What was seen while something happened: on the simulator after each write, on a device as often as one can look. */
+  /**
+   * What was seen while something happened: on the simulator after each write, on a device as often
+   * as one can look.
+   */
   during: (work: () => Promise<unknown>) => Promise<Look[]>;
   /** What services were asked for so far, such as `firewall reload`. */
   actions: () => Promise<string[]>;
@@ -88,7 +96,10 @@ export const simulatedCnf = async (way: Way): Promise<CnfOfIcn> => {
   };
 };
 
-/** Where the rights of login `sdewan` stand on a device of test/openwrt-device, and where more can be given to root. */
+/**
+ * Where the rights of login `sdewan` stand on a device of test/openwrt-device, and where more can
+ * be given to root.
+ */
 const RIGHTS = '/usr/share/rpcd/acl.d/sdewan-fast.json';
 const ROOT_RIGHTS = '/usr/share/rpcd/acl.d/luci-sdewan-takeover.json';
 /** No page of LuCI's is about these packages, so an operator adds them. */
@@ -146,7 +157,10 @@ const lookIn = (output: string): Look => {
   return { files: Object.fromEntries(files), kernel: kernelLines(rest.join('')) };
 };
 
-/** Where nothing has changed for so long, what ICN's init scripts, mwan3's hotplug scripts and its trackers do after a reload is over. */
+/**
+ * Where nothing has changed for so long, what ICN's init scripts, mwan3's hotplug scripts and its
+ * trackers do after a reload is over.
+ */
 const REST_MS = 5_000;
 const BETWEEN_LOOKS_MS = 300;
 

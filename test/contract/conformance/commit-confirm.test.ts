@@ -1,6 +1,7 @@
 /**
- * Commit-confirm with packets that are really cut, on the device that the run was given with `--peer`: the API server is somebody who
- * listens at the other end of net1, and connections to it are made in the device's network.
+ * Commit-confirm with packets that are really cut, on the device that the run was given with
+ * `--peer`: the API server listens at the other end of net1, and connections to it are made in the
+ * device's network.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +29,10 @@ const devices = given?.inside && given.peer ? [given] : [];
 const other = otherDevice();
 
 const psk = { authentication_method: 'psk', pre_shared_key: 'of-the-test-alone' };
-/** From the agent to the API server, by the wire to another device, which takes the packets and answers none. */
+/**
+ * From the agent to the API server, by the wire to another device, which takes the packets and
+ * answers none.
+ */
 const tunnel = (side: 1 | 2): object => {
   const ends = ['172.16.30.10/32', `${API_SERVER.host}/32`];
   const [local_subnet, remote_subnet] = side === 1 ? ends : ends.toReversed();
@@ -82,7 +86,8 @@ const live = async (folder: string): Promise<Agent> => {
 const culprits: Record<string, RuleObject> = {
   rule: cr('FirewallRule', 'culprit', { dest: 'up', proto: 'all', target: 'DROP' }),
   zone: zone('culprit', 'ovn-net1', { output: 'DROP', input: 'DROP' }),
-  // By net2, where nobody has the address of the next hop: the other ends are one host, which would answer on each.
+  // By net2, where no host has the address of the next hop: the other ends are one host, which
+  // would answer on each.
   route: cr('CNFRoute', 'culprit', {
     dst: `${API_SERVER.host}/32`,
     gw: '172.16.40.99',
@@ -92,10 +97,13 @@ const culprits: Record<string, RuleObject> = {
   ...(other && { 'IPsec site': cr('IpsecSite', 'culprit', tunnel(1)) }),
 };
 
-it.each(Object.entries(culprits))('the %s is one that its kind takes', (_what, { kind, spec }) => {
-  const definition = kinds.find((one) => one.kind === kind);
-  expect(definition && checkSpec(definition, spec)).not.toHaveProperty('problem');
-});
+it.each(Object.entries(culprits))(
+  'makes the %s one that its kind takes',
+  (_what, { kind, spec }) => {
+    const definition = kinds.find((one) => one.kind === kind);
+    expect(definition && checkSpec(definition, spec)).not.toHaveProperty('problem');
+  },
+);
 
 describe.each(devices)('connections really cut on $url', (device) => {
   const { peer = () => '' } = device;
@@ -161,7 +169,7 @@ describe.each(devices)('connections really cut on $url', (device) => {
     }, WITHIN);
 
   it.each(Object.entries(culprits))(
-    'a %s: undone, found, left out',
+    'undoes a %s, finds it and leaves it out',
     async (what, culprit) => {
       await becomesReached(true);
       const all = withOthers(what, culprit);
@@ -177,14 +185,14 @@ describe.each(devices)('connections really cut on $url', (device) => {
   );
 
   it.each(Object.entries(culprits))(
-    'a %s, and the agent is killed while it is cut off: undone by the next one, found, left out',
+    'undoes a %s by the next agent when one is killed while it is cut off, finds it and leaves it out',
     async (what, culprit) => {
       await becomesReached(true);
       const all = withOthers(what, culprit);
       use(...all);
       await becomesReached(false);
       await agent.kill();
-      // Without an API server nobody tells it of rules.
+      // Without an API server it is not told of rules.
       agent = await live(folder);
       const startedAt = performance.now();
       await becomesReached(true);

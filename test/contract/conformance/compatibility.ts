@@ -19,7 +19,7 @@ const row = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [row(...head), row(...head.map(() => '---')), ...rows.map((cells) => row(...cells))].join('\n');
 
-/** Of `Kind name: State message`; texts about the kernel begin otherwise. */
+/** Messages as `Kind name: State message`; texts about the kernel begin otherwise. */
 const STATUS = /^\w+: [A-Z]\w+ \S+: /;
 const verdict = ({ path: by, recording }: Run, kind: string, operation: Operation): string => {
   const looks = recording.kinds[kind];

@@ -44,7 +44,7 @@ describe.each(paths)('$name', (path) => {
       expect([...packages.keys()]).toContain(fixture.package);
     });
 
-    it('the same fingerprint while nobody changes anything, and another one after a change', async () => {
+    it('gives the same fingerprint without a change, and another one after it', async () => {
       const { fingerprint } = await driver().read(NEVER);
       expect(await driver().fingerprint(NEVER)).toBe(fingerprint);
       const result = await bring([rule('a')]);
@@ -73,7 +73,7 @@ describe.each(paths)('$name', (path) => {
       await expectBrought([rule('a', { src_port: '81', family: 'ipv4' }), rule('b')]);
     });
 
-    it('a section in the middle, a removal and a swap', async () => {
+    it('brings a section in the middle, a removal and a swap', async () => {
       const [a, b, c, d] = [rule('a'), rule('b'), rule('c'), rule('d')];
       await expectBrought([a, b, c]);
       await expectBrought([a, d, b, c]);
@@ -82,7 +82,7 @@ describe.each(paths)('$name', (path) => {
       await expectBrought([]);
     });
 
-    it('what is there already, by changing nothing', async () => {
+    it('changes nothing for what is there already', async () => {
       const desired = [rule('a'), rule('b')];
       await expectBrought(desired);
       const { packages, fingerprint } = await driver().read(NEVER);

@@ -9,7 +9,7 @@ const startsWith =
   ({ name }) =>
     name?.startsWith(prefix) ?? false;
 
-/** Of FirewallRules as UCI sections. */
+/** FirewallRules as UCI sections. */
 const UCI_PREFIX = 'sdewan_rule_conformance_';
 const uciRule = (name: string, options: Options = {}): UciSection => ({
   name: `${UCI_PREFIX}${name}`,
@@ -33,7 +33,10 @@ export const uciFixture: Fixture = {
   deltaOf,
 };
 
-/** Of FirewallRules as objects of ICN's REST. Marks differ, so no two say the same, and each has its place. */
+/**
+ * FirewallRules as objects of ICN's REST. Marks differ, so no two say the same, and each has its
+ * place.
+ */
 const ICN_PREFIX = 'conformance_';
 const icnRule = (name: string, options: Options = {}): UciSection => ({
   name: `${ICN_PREFIX}${name}`,

@@ -1,4 +1,7 @@
-/** The golden UCI of every kind, through every way to write: what the judge reads in the golden file, it reads on the OpenWRT. */
+/**
+ * The golden UCI of every kind, through every way to write: what the judge reads in the golden
+ * file, it reads on the OpenWRT.
+ */
 import { describe, expect, it } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
 import { ASSUMED } from '#shared/resources/capabilities.ts';
@@ -15,7 +18,10 @@ import { NEVER, shown } from './bench.ts';
 import { uciFixture } from './fixtures.ts';
 import { simulatedPaths } from './paths.ts';
 
-/** Of a rule with arguments of iptables fw4 would take the rest, so the agent writes no such rule there: it is the rest that is tried. */
+/**
+ * fw4 would take the rest of a rule with arguments of iptables, so the agent writes no such rule
+ * there: it is the rest that is tried.
+ */
 const asWritten = ({ options, ...section }: JudgedSection): UciSection => ({
   ...section,
   options: Object.fromEntries(

@@ -1,4 +1,7 @@
-/** Whether a device's kernel does what a rule says: the samples' lines of it, compared with what was seen. */
+/**
+ * Whether a device's kernel does what a rule says: the samples' lines of it, compared with what was
+ * seen.
+ */
 import { samplesOf } from '../../samples/all.ts';
 import type { Difference } from '../../judge/kernel.ts';
 import { OPERATIONS, type Looks, type Operation } from './lives.ts';

@@ -1,8 +1,8 @@
 /**
  * Random histories of IPsec rules, on two devices with a wire between them (ipsec.test.ts): after
- * each step charon has the connections, keys and tunnels that the rules say, nothing else of ours is
- * up, and a tunnel that an administrator has made by hand is the same one. `--histories N` says how
- * many; without a device what was recorded of a run is judged.
+ * each step charon has the connections, keys and tunnels that the rules say, nothing else of ours
+ * is up, and a tunnel that an administrator has made by hand is the same one. `--histories N` says
+ * how many; without a device what was recorded of a run is judged.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -46,7 +46,9 @@ const rollOf = (seed: number): Roll => {
 };
 
 const keyOf = (slot: number): string => `key-of-${slot}`;
-/** Where the key is another one, this side may have given up, which charon does not take up again. */
+/**
+ * Where the key is another one, this side may have given up, which charon does not take up again.
+ */
 const isRight = ({ slot, key }: Remote): boolean => key === keyOf(slot);
 const keyBetween = (slot: number, local_identifier: string, remote_identifier: string) => ({
   pre_shared_key: keyOf(slot),
@@ -134,8 +136,8 @@ const DISTURBANCES: Readonly<Record<string, string>> = {
   [STOPPED]: STOP,
 };
 /**
- * A host's tunnel is to the very address that IKE goes to, whose packets a charon that does ESP itself
- * must then tell from those of the tunnel.
+ * A host's tunnel is to the very address that IKE goes to, whose packets a charon that does ESP
+ * itself must then tell from those of the tunnel.
  */
 const MARKS = '/etc/strongswan.d/zz-histories.conf';
 const TELL_APART = `cat >${MARKS} <<'X'
@@ -177,8 +179,9 @@ const tunnelsIn = ({ remotes, proposals }: World, mode?: 'start'): string[] =>
   ]);
 
 /**
- * `remote` and `remote/connection network`, as charon has loaded them, for which it catches packets,
- * and whose keys it has. procd reloads once more by itself, and writes the file anew, a line at a time.
+ * `remote` and `remote/connection network`, as charon has loaded them, for which it catches
+ * packets, and whose keys it has. procd reloads once more by itself, and writes the file anew, a
+ * line at a time.
  */
 const LOADED = `swanctl --list-conns
 swanctl --list-pols | sed -n 's/, T[A-Z]*$//; /^[^ ]*\\/[^ ]*$/s/^/packets for /p'
@@ -278,7 +281,10 @@ describe.each(pairs)(
     };
     const bringInTheEnd = async (world: World, before: World): Promise<string[]> =>
       (await bring(world, before)).length === 0 ? [] : bringInTheEnd(world, before);
-    /** Also where charon starts anew, or does not run, meanwhile: an administrator's tunnel is then another one. */
+    /**
+     * Also where charon starts anew, or does not run, meanwhile: an administrator's tunnel is then
+     * another one.
+     */
     const bringAs = async (how: string, world: World, before: World) => {
       first.inside?.(DISTURBANCES[how] ?? 'true\n');
       const wrong = await (how === STOPPED ? bringInTheEnd : bring)(world, before);

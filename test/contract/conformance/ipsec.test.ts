@@ -1,6 +1,7 @@
 /**
- * IPsec for real: two devices with a wire between them (test/openwrt-device/link.sh), a site on each, and packets through the tunnel,
- * with a shared key and with certificates. A change of another site leaves the tunnel as it is, and it can be rekeyed after that.
+ * IPsec for real: two devices with a wire between them (test/openwrt-device/link.sh), a site on
+ * each, and packets through the tunnel, with a shared key and with certificates. A change of
+ * another site leaves the tunnel as it is, and it can be rekeyed after that.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -25,7 +26,7 @@ type Seen = Record<string, string>;
 const AUTHENTICATIONS = ['shared key', 'certificates'] as const;
 type Authentication = (typeof AUTHENTICATIONS)[number];
 
-/** Of the two devices: 1 and 2. */
+/** Numbers of the two devices: 1 and 2. */
 type Side = 1 | 2;
 const otherOf = (side: Side): Side => (side === 1 ? 2 : 1);
 
@@ -97,7 +98,10 @@ const pinged = async (device: NamedDevice, wanted: string): Promise<string> => {
   }
 };
 
-/** What distinguishes one tunnel from the next: the number of its IKE SA, and the keys' number (SPI). */
+/**
+ * What distinguishes one tunnel from the next: the number of its IKE SA, and the keys' number
+ * (SPI).
+ */
 const tunnelOf = (device: NamedDevice): { ike: string; spi: string } => {
   const listed = device.inside?.('swanctl --list-sas\n') ?? '';
   return {
@@ -128,7 +132,7 @@ describe.each(pairs)('IPsec from $first.url to $second.url', ({ first, second })
   });
 
   it.each(AUTHENTICATIONS)(
-    'a tunnel with %s carries packets, stays while another site changes, and is rekeyed',
+    'carries packets through a tunnel with %s, keeps it while another site changes, and rekeys it',
     async (how) => {
       const seen: Seen = {};
       const bring = async (stage: Stage | undefined, ...rules: readonly RuleObject[]) =>

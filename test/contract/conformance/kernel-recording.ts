@@ -1,6 +1,7 @@
 /**
- * What a device's kernel held of the life of each kind, as a run of `npm run suite -- device --update` found it: a file for each way to
- * write. Where no device can be had, it stands for one as long as the product writes the same.
+ * What a device's kernel held of the life of each kind, as a run of `npm run suite -- device
+ * --update` found it: a file for each way to write. Where no device can be had, it stands for one
+ * as long as the product writes the same.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * What the kernel does with a rule of each kind once it is created, changed and deleted: on the device that the run was given
- * (`npm run suite device`), else as the recording of such a run has it, if the product writes what it wrote then.
+ * What the kernel does with a rule of each kind once it is created, changed and deleted: on the
+ * device that the run was given (`npm run suite device`), else as the recording of such a run has
+ * it, if the product writes what it wrote then.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allSamples } from '../../samples/all.ts';

@@ -1,6 +1,7 @@
 /**
- * What is known to be wrong on a device, as the last runs found it: by way to write and kind, the problems and why they are there. One
- * that is no longer seen is an error as well, so that the list is never longer than the truth.
+ * What is known to be wrong on a device, as the last runs found it: by way to write and kind, the
+ * problems and why they are there. One that is no longer seen is an error as well, so that the list
+ * is never longer than the truth.
  */
 import type { Path } from './stage.ts';
 

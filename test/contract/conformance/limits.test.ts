@@ -1,6 +1,6 @@
 /**
- * What a driver promises where its API lets it, and where the API does not, what it does instead. Which and why: `cannot` in `paths.ts`,
- * which the tests' names repeat.
+ * What a driver promises where its API lets it, and where the API does not, what it does instead.
+ * Which and why: `cannot` in `paths.ts`, which the tests' names repeat.
  */
 import { describe, expect, it } from 'vitest';
 import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
@@ -15,7 +15,10 @@ const unable = (promised: Promised, among = paths): readonly WritePath[] =>
     .filter(({ cannot }) => cannot[promised] !== undefined)
     .map((path) => ({ ...path, name: `${path.name}: since ${path.cannot[promised]}` }));
 
-/** A set with a value that no OpenWRT takes is refused by the section's name, and no section of somebody else's is touched. */
+/**
+ * A set with a value that no OpenWRT takes is refused by the section's name, and no section of
+ * others is touched.
+ */
 const refusedFor = async (
   { bring, expectBrought, foreign }: Bench,
   { fixture: { rule, text } }: WritePath,
@@ -34,7 +37,10 @@ const REFUSED = [
   ['half a character', '\ud800'],
 ] as const;
 
-/** Names two of three sections. Gives the package as the driver then says it is, and which names they got. */
+/**
+ * Names two of three sections. Gives the package as the driver then says it is, and which names
+ * they got.
+ */
 const nameTwo = async (
   { driver, expectBrought }: Bench,
   { fixture: { package: name, rule } }: WritePath,
@@ -54,7 +60,7 @@ describe.each(able('other names'))('gives sections other names: $name', (path) =
   const { rule, isOurs } = fixture;
   const bench = benchOf(path);
   const { target, driver } = bench;
-  it('in their places, with nothing else of them changed', async () => {
+  it('keeps them in their places, with nothing else of them changed', async () => {
     const { observed, sections } = await nameTwo(bench, path);
     const names = ['a2', 'b2', 'c'].map((name) => rule(name).name);
     expect(observed?.sections.filter(isOurs)).toEqual(
@@ -72,7 +78,7 @@ describe.each(unable('other names'))('calls sections by other names: $name', (pa
   const { rule, isOurs } = fixture;
   const bench = benchOf(path);
   const { target, driver, expectBrought } = bench;
-  it('by itself, until they are written anew', async () => {
+  it('keeps them by itself, until they are written anew', async () => {
     const { observed, sections } = await nameTwo(bench, path);
     const names = ['a2', 'b2', 'c'].map((name) => rule(name).name);
     expect(observed?.sections.filter(isOurs).map(({ name }) => name)).toEqual(names);
@@ -86,7 +92,7 @@ describe.each(unable('other names'))('calls sections by other names: $name', (pa
 describe.each(able('all or nothing'))('all or nothing: $name', (path) => {
   const { rule } = path.fixture;
   const bench = benchOf(path);
-  it.each(REFUSED)('for a value with %s leaves all as it was', async (_what, value) => {
+  it.each(REFUSED)('leaves all as it was for a value with %s', async (_what, value) => {
     await refusedFor(bench, path, value);
     expect(await bench.ours()).toEqual([shown(rule('a'))]);
     await bench.expectBrought([rule('a'), rule('b')]);
@@ -96,7 +102,7 @@ describe.each(able('all or nothing'))('all or nothing: $name', (path) => {
 describe.each(unable('all or nothing'))('not all or nothing: $name', (path) => {
   const { rule, text } = path.fixture;
   const bench = benchOf(path);
-  it.each(REFUSED)('a value with %s leaves what came before it', async (_what, value) => {
+  it.each(REFUSED)('leaves what came before a value with %s', async (_what, value) => {
     await refusedFor(bench, path, value);
     const culprit = text('c', value).name;
     const left = (await bench.ours()).filter(({ name }) => name !== culprit);
@@ -123,7 +129,7 @@ describe.each(unable('any text'))('not any text: $name', (path) => {
   });
 });
 
-/** Somebody else makes `other` between the reading and the writing. */
+/** Another client makes `other` between the reading and the writing. */
 const bringLate = async ({ driver, target, bring }: Bench, { fixture: { rule } }: WritePath) => {
   const { packages } = await driver().read(NEVER);
   await bring([rule('other')], { driver: target().driver() });
@@ -132,7 +138,7 @@ const bringLate = async ({ driver, target, bring }: Bench, { fixture: { rule } }
 
 describe.each(able('a change since it was read'))('sees what changed: $name', (path) => {
   const bench = benchOf(path);
-  it('does not write over what somebody else has changed since it was read', async () => {
+  it('does not write over what others have changed since it was read', async () => {
     await expect(bringLate(bench, path)).rejects.toBeInstanceOf(OpenwrtBlockedError);
     expect(await bench.ours()).toEqual([shown(path.fixture.rule('other'))]);
   });
@@ -141,7 +147,7 @@ describe.each(able('a change since it was read'))('sees what changed: $name', (p
 describe.each(unable('a change since it was read'))('sees no change: $name', (path) => {
   const { rule } = path.fixture;
   const bench = benchOf(path);
-  it('writes beside what somebody else has made since it was read', async () => {
+  it('writes beside what others have made since it was read', async () => {
     expect(await bringLate(bench, path)).toMatchObject({ outcome: 'done' });
     expect(await bench.ours()).toEqual([rule('other'), rule('a')].map(shown));
   });

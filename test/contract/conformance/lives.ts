@@ -1,4 +1,7 @@
-/** The life of a rule of each kind on a device: what it refers to is there; then it is created, changed and deleted, and each time looked at. */
+/**
+ * The life of a rule of each kind on a device: what it refers to is there; then it is created,
+ * changed and deleted, and each time looked at.
+ */
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
@@ -21,7 +24,10 @@ export type Look = {
 };
 export type Looks = Record<Operation, Look>;
 
-/** Where a login cannot read the kernel the report says so of every rule; whoever uses this looks into the kernel without it. */
+/**
+ * Where a login cannot read the kernel the report says so of every rule; tests that use this look
+ * into the kernel without it.
+ */
 const wordsOf = ({ kind, name, state, reason, message }: RuleReport): string =>
   `${kind} ${name}: ${state} ${reason === 'AppliedInFiles' ? '' : message}`.trim();
 
@@ -49,7 +55,10 @@ export const referredBy = (kind: string): string[] => {
   return [...new Set(direct.flatMap((one) => [...referredBy(one), one]))];
 };
 
-/** `isThere`: whether the kernel shows what it must; a device that goes on by itself is given time for it. */
+/**
+ * `isThere`: whether the kernel shows what it must; a device that goes on by itself is given time
+ * for it.
+ */
 export type IsThere = (operation: Operation, kernel: Difference) => boolean;
 
 const LOOKS = 25;

@@ -1,7 +1,7 @@
 /**
- * An agent on an OpenWRT that holds what an earlier one wrote, of whose files it has none. Sections whose names do not tell whose they are
- * are ours by their stamp; what an administrator made is not, were it as a rule has it. On the simulator, and on the device that the
- * run was given.
+ * An agent on an OpenWRT that holds what an earlier one wrote, of whose files it has none. Sections
+ * whose names do not tell whose they are are ours by their stamp; what an administrator made is
+ * not, were it as a rule has it. On the simulator, and on the device that the run was given.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { STAMP } from '#shared/compile/stamp.ts';

@@ -1,7 +1,9 @@
 /**
- * Random histories of mwan3: rules and policies, also with values that it or the kernel does not take, uplinks that come and go, an
- * administrator's own rules, a kernel without sets, a chain that is flushed. After each step the kernel has what a second, untouched mwan3
- * makes of the same package, and each rule of ours is in force, or says why not. `SDEWAN_TIMES`: so many times as many.
+ * Random histories of mwan3: rules and policies, also with values that it or the kernel does not
+ * take, uplinks that come and go, an administrator's own rules, a kernel without sets, a chain that
+ * is flushed. After each step the kernel has what a second, untouched mwan3 makes of the same
+ * package, and each rule of ours is in force, or says why not. `SDEWAN_TIMES`: so many times as
+ * many.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ORDER_ANNOTATION } from '#shared/names.ts';
@@ -15,7 +17,10 @@ import { byChain, onTheSimulator, places, type Place } from './mwan3-places.ts';
 
 const HISTORIES = caseCount(4);
 const STEPS = 15;
-/** What is refused takes a pass more than what is not, and what is being reloaded is looked at again. */
+/**
+ * What is refused takes a pass more than what is not, and what is being reloaded is looked at
+ * again.
+ */
 const PASSES = 6;
 const TIMEOUT_MS = 600_000;
 
@@ -94,7 +99,8 @@ describe.each(places)('histories of mwan3 on %s', (_where, open) => {
         // The kernel keeps it as a fraction of its own.
         .replaceAll(/(--probability \d\.\d{3})\d*/g, '$1'),
     ).filter(
-      // Of an uplink that is down, and whose device only mwan3 knows; or of one that was up when a sticky rule was loaded.
+      // For an uplink that is down, and whose device only mwan3 knows; or one that was up when a
+      // sticky rule was loaded.
       (line) => !/--comment "out |^-A mwan3_rule_\S+ .*-j MARK/.test(line),
     );
 

@@ -1,4 +1,7 @@
-/** mwan3 on the simulator, or on the device that the run was given: what an administrator and a kernel do there, and an agent. */
+/**
+ * mwan3 on the simulator, or on the device that the run was given: what an administrator and a
+ * kernel do there, and an agent.
+ */
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { KERNEL_FILE } from '../../../agent/openwrt/kernel/helper.ts';
 import { startOpenwrt } from '../agent/support/openwrt.ts';

@@ -1,6 +1,7 @@
 /**
- * What mwan3 puts into the kernel, on the simulator and on the device that the run was given: the same chains of the same package, which
- * the agent's reader finds complete, whichever uplink is up; and what the agent says of its own rules there.
+ * What mwan3 puts into the kernel, on the simulator and on the device that the run was given: the
+ * same chains of the same package, which the agent's reader finds complete, whichever uplink is up;
+ * and what the agent says of its own rules there.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parsePackage } from '#shared/uci/parse.ts';

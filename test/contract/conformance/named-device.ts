@@ -1,6 +1,6 @@
 /**
- * The OpenWRT that a run was given (`npm run suite device`): where it is, and how to look inside it and at the other end of its
- * interfaces. Absent in every other run, where recordings stand for it.
+ * The OpenWRT that a run was given (`npm run suite device`): where it is, and how to look inside it
+ * and at the other end of its interfaces. Absent in every other run, where recordings stand for it.
  */
 import { execFileSync } from 'node:child_process';
 import * as z from 'zod';
@@ -27,7 +27,10 @@ export type NamedDevice = {
 
 const LIMITS = { timeout: 60_000, maxBuffer: 64 * 1_048_576 };
 
-/** `command` starts a program there, given as its arguments: `in.sh NAME`, `ssh root@router`. The script comes by stdin, unquoted by anybody. */
+/**
+ * `command` starts a program there, given as its arguments: `in.sh NAME`, `ssh root@router`. The
+ * script comes by stdin, unquoted by anybody.
+ */
 const shellBy =
   (command: string) =>
   (script: string): string => {
@@ -54,7 +57,10 @@ export const namedDevice = (env = process.env): NamedDevice | undefined => {
   };
 };
 
-/** A second one, with a wire to the first (test/openwrt-device/link.sh); what is not named is as with the first. */
+/**
+ * A second one, with a wire to the first (test/openwrt-device/link.sh); what is not named is as
+ * with the first.
+ */
 export const otherDevice = (env = process.env): NamedDevice | undefined => {
   const { OPENWRT_OTHER_URL: url, OPENWRT_OTHER_INSIDE: inside } = env;
   if (url === undefined) return undefined;

@@ -1,4 +1,7 @@
-/** The agent's program on a device, and the right to run it, as a login that the agent makes itself has them. */
+/**
+ * The agent's program on a device, and the right to run it, as a login that the agent makes itself
+ * has them.
+ */
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { KERNEL_RIGHTS } from '../../../agent/openwrt/kernel/calls.ts';
 import { HELPER_SCRIPT } from '../../../agent/openwrt/kernel/helper.ts';

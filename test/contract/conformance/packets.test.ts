@@ -1,6 +1,6 @@
 /**
- * Packets obey: what becomes of one while a rule is there, once it is changed, and once it is gone. On the device that the run was given
- * with `--peer`, else as the recording of such a run has it.
+ * Packets obey: what becomes of one while a rule is there, once it is changed, and once it is gone.
+ * On the device that the run was given with `--peer`, else as the recording of such a run has it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';

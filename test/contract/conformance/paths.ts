@@ -1,4 +1,7 @@
-/** The ways to write an OpenWRT, each of which has to keep every promise of the suite that its API lets it keep. */
+/**
+ * The ways to write an OpenWRT, each of which has to keep every promise of the suite that its API
+ * lets it keep.
+ */
 import { icnFixture, uciFixture } from './fixtures.ts';
 import { realOpenwrt } from './real.ts';
 import { icn, simulated, ubus } from './simulated.ts';

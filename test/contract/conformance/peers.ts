@@ -1,6 +1,6 @@
 /**
- * Hosts at the other end of a device's interfaces: each network in a namespace of its own, where somebody listens and says whom
- * they see. It takes root there, with iproute2, ping and python3.
+ * Hosts at the other end of a device's interfaces: each network in a namespace of its own, where a
+ * program listens and says whom it sees. It takes root there, with iproute2, ping and python3.
  */
 import type { NamedDevice } from './named-device.ts';
 
@@ -10,7 +10,10 @@ const NETWORKS = [
   { name: 'net1', host: '172.16.30.1', device: '172.16.30.10' },
   { name: 'net2', host: '172.16.40.1', device: '172.16.40.10' },
 ] as const;
-/** Both uplinks, net1 and net2, have a host of this address behind them: who answers tells the way that a packet took. */
+/**
+ * Both uplinks, net1 and net2, have a host of this address behind them: who answers tells the way
+ * that a packet took.
+ */
 const BEHIND_UPLINKS = '10.99.0.1';
 export const PORT = 7000;
 

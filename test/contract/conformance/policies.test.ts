@@ -1,6 +1,7 @@
 /**
- * The table of policies in the kernel of a real OpenWRT, through its rpcd, with the rights of a login that the agent makes itself: written in parts,
- * loaded by nft in one transaction, read back, and loaded again after somebody took it away. Needs a device that can be looked into.
+ * The table of policies in the kernel of a real OpenWRT, through its rpcd, with the rights of a
+ * login that the agent makes itself: written in parts, loaded by nft in one transaction, read back,
+ * and loaded again after it was taken away. Needs a device that can be looked into.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -80,7 +81,7 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     run(PUT_HELPER);
     writeFileSync(usernameFile, user);
     driver = ubusDriver({ url, usernameFile, passwordFile }, systemClock);
-    // Nobody logs in for policies alone.
+    // The agent does not log in for policies alone.
     await driver.read(NEVER);
     const found = driver.policies?.();
     if (found === undefined) throw new Error('the driver has no policies');
@@ -90,12 +91,12 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     await policies.load(undefined, undefined, NEVER);
     await driver.close();
     run(REMOVE_HELPER);
-    // `nft flush ruleset` takes mwan3's chains as well, which nobody but mwan3 makes again.
+    // `nft flush ruleset` takes mwan3's chains as well, which mwan3 alone makes again.
     run('! test -x /etc/init.d/mwan3 || /etc/init.d/mwan3 restart >/dev/null 2>&1\n');
     rmSync(folder, { recursive: true });
   });
 
-  it('a table is loaded and recognised, and fw4 leaves it alone', async () => {
+  it('loads a table and recognises it, and fw4 leaves it alone', async () => {
     const table = tableOf(['10.7.0.9']);
     expect(await policies.load(table, undefined, NEVER)).toEqual({ outcome: 'loaded' });
     const before = listed();
@@ -106,7 +107,7 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     expect(listed()).toBe(before);
   });
 
-  it('a member more is a set alone', async () => {
+  it('changes a set alone for one member more', async () => {
     const before = tableOf(['10.7.0.9']);
     const after = tableOf(['10.7.0.9', '10.7.0.10']);
     expect(await policies.load(after, before, NEVER)).toEqual({ outcome: 'loaded' });
@@ -121,7 +122,7 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     expect(await policies.marker(NEVER)).toEqual({ marker: after.hash });
   });
 
-  it('a hundred policies with a thousand members are one transaction', async () => {
+  it('loads a hundred policies with a thousand members in one transaction', async () => {
     const ids = Array.from({ length: 100 }, (_, at) => `p${at}`);
     expect(await policies.load(tableOf(many(1_000), ids), undefined, NEVER)).toEqual({
       outcome: 'loaded',
@@ -135,7 +136,7 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     expect(await policies.denied(NEVER)).toEqual(new Map([['in_counted', 7]]));
   });
 
-  it('what nft refuses, or is only tried out, changes nothing', async () => {
+  it('changes nothing for what nft refuses, or is only tried out', async () => {
     const kept = tableOf(['10.7.0.9']);
     await policies.load(kept, undefined, NEVER);
     const before = listed();
@@ -153,7 +154,7 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     `nft delete table ${TABLE}`,
     `nft delete table ${TABLE}_rev`,
   ])(
-    'after `%s` the agent loads it again, and counts it; one policy that nft refuses is not among it',
+    'has the table loaded again after `%s`, and counted; one policy that nft refuses is not among it',
     async (harm) => {
       const stop = new AbortController();
       let drifts = 0;

@@ -1,6 +1,7 @@
 /**
- * The suite on a real OpenWRT: `OPENWRT_URL`, `OPENWRT_USER` (root when absent) and `OPENWRT_PASSWORD_FILE` name one. It is a guest
- * there: it makes and removes sections of its own only, and in the end compares every package with what it found.
+ * The suite on a real OpenWRT: `OPENWRT_URL`, `OPENWRT_USER` (root when absent) and
+ * `OPENWRT_PASSWORD_FILE` name one. It is a guest there: it makes and removes sections of its own
+ * only, and in the end compares every package with what it found.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

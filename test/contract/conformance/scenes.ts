@@ -1,4 +1,7 @@
-/** Rules, and what becomes of a packet while they are there: from each network of a device to the next. */
+/**
+ * Rules, and what becomes of a packet while they are there: from each network of a device to the
+ * next.
+ */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { childrenOf } from '../../golden/cases.ts';
 import { cr } from '../agent/support/pass.ts';
@@ -22,7 +25,7 @@ const zone = (name: string, network: string): RuleObject =>
     output: 'ACCEPT',
     forward: 'REJECT',
   });
-/** Of each network: none forwards to another by itself. */
+/** The zone of each network: none forwards to another by itself. */
 export const ZONES: readonly RuleObject[] = [
   zone('z0', 'ovn-priv-net'),
   zone('z1', 'ovn-net1'),
@@ -38,7 +41,9 @@ const forward = (src: string, dest: string): RuleObject =>
 const followed = (addresses: string) => ({ 'sdewan.akraino.org/pod-addresses': addresses });
 
 const TO_DEVICE: Probe = { from: 'net1', to: '172.16.30.10' };
-/** Not between net1 and net2: what comes in by an uplink of mwan3 has only that uplink's way out. */
+/**
+ * Not between net1 and net2: what comes in by an uplink of mwan3 has only that uplink's way out.
+ */
 const NET0_TO_NET1: Probe = { from: 'net0', to: '172.16.30.1', port: PORT };
 const TO_OPEN_PORT: Probe = { from: 'net0', to: '172.16.20.10', port: 7001 };
 const BY_AN_UPLINK: Probe = { from: 'net0', to: '10.99.0.1', port: PORT };

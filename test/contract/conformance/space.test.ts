@@ -1,4 +1,7 @@
-/** A device that is nearly full, on the simulator and on the device that the run was given: nothing is written, the cause is named, and the change is made when there is room. */
+/**
+ * A device that is nearly full, on the simulator and on the device that the run was given: nothing
+ * is written, the cause is named, and the change is made when there is room.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenwrt, type TestOpenwrt } from '../agent/support/openwrt.ts';
 import { deleted, firewallRule, openPass, zone, type TestPass } from '../agent/support/pass.ts';
@@ -16,7 +19,10 @@ const rules = [
 ];
 const one = firewallRule('one-more');
 
-/** Too small for a second copy of the package, and large enough for what is there and for one more rule. */
+/**
+ * Too small for a second copy of the package, and large enough for what is there and for one more
+ * rule.
+ */
 const places: Record<string, { fill: string; free: string }> = {
   '/etc/config': {
     fill: `cp -a /etc/config /tmp/config-of-before

@@ -1,4 +1,7 @@
-/** Where rules are applied by the agent's passes, and what can be seen of it from outside: a real device, or the simulator. */
+/**
+ * Where rules are applied by the agent's passes, and what can be seen of it from outside: a real
+ * device, or the simulator.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +34,9 @@ export type Stage = {
   pass: TestPass;
   /** One line per section and option of /etc/config. */
   files: () => string[];
-  /** One line per rule, route and setting (test/judge/kernel.ts). Absent: nobody may look. */
+  /**
+   * One line per rule, route and setting (test/judge/kernel.ts). Absent: it cannot be looked into.
+   */
   kernel?: () => string[];
   /** An administrator with an editor. */
   hands: {
@@ -43,7 +48,7 @@ export type Stage = {
   leave: () => Promise<void>;
 };
 
-/** Of the login `sdewan`: those of drivers.md, which a login of somebody's making has. */
+/** Rights of the login `sdewan`: those of drivers.md, which a login that an operator makes has. */
 const RIGHTS = '/usr/share/rpcd/acl.d/sdewan-fast.json';
 
 const FILES = [...new Set([...PACKAGES, ...ICN_PACKAGES])].sort();
@@ -88,7 +93,10 @@ export const passOn = (
   );
 };
 
-/** `commitConfirmIn`: commit-confirm of an agent that has this folder. @throws Error for a device that cannot be looked into */
+/**
+ * `commitConfirmIn`: commit-confirm of an agent that has this folder. @throws Error for a device
+ * that cannot be looked into
+ */
 export const onDevice = async (
   device: NamedDevice,
   commitConfirmIn?: (folder: string) => Promise<(driver: Driver) => CommitConfirm>,

@@ -1,7 +1,8 @@
 /**
- * A takeover from ICN's controller and the way back (docs/migration.md), with twenty objects of nine kinds: nothing may be missing at any
- * moment, neither in the files nor in the kernel. On the simulator, whose kernel holds what the file held at the latest reload; on ICN's
- * device as well, where the run was given one (`npm run suite -- device --icn`).
+ * A takeover from ICN's controller and the way back (docs/migration.md), with twenty objects of
+ * nine kinds: nothing may be missing at any moment, neither in the files nor in the kernel. On the
+ * simulator, whose kernel holds what the file held at the latest reload; on ICN's device as well,
+ * where the run was given one (`npm run suite -- device --icn`).
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -39,7 +40,10 @@ const labels = (sections: readonly JudgedSection[]): string[] =>
   sections.map(({ name, options }) => String(options['name'] ?? name));
 const notApplied = () => cnf.pass.reports().filter(({ state }) => state !== 'Applied');
 
-/** The simulator's stock image is one whose procd reloads by itself what is committed, once for the names. */
+/**
+ * The simulator's stock image is one whose procd reloads by itself what is committed, once for the
+ * names.
+ */
 const byProcd = (way: Way): string[] =>
   way === 'a login without file rights' && !given ? ['firewall reload'] : [];
 
@@ -66,7 +70,7 @@ describe.each(given?.api === 'ubus' ? [] : ways)(
     };
 
     it(
-      'nothing is missing at any moment, each keeps its place, and no service is reloaded',
+      'misses nothing at any moment, keeps each in its place, and reloads no service',
       async () => {
         expect(rulesOfIcn).toHaveLength(20);
         const [before, asked] = [await cnf.look(), await cnf.actions()];
@@ -115,7 +119,8 @@ describe.each(given?.api === 'ubus' ? [] : ways)(
         });
         const actions = (await cnf.actions()).slice(asked.length);
         expect(actions).toEqual(['firewall reload', ...byProcd(way)]);
-        // firewall3 itself empties its chains before it fills them, so the kernel is not asserted here.
+        // firewall3 itself empties its chains before it fills them, so the kernel is not asserted
+        // here.
         const gaps = looks.filter(
           ({ kernel }) => differenceOf(before.kernel, kernel).gone.length > 1,
         );

@@ -1,6 +1,7 @@
 /**
- * What the suite needs of one way to write an OpenWRT: drivers that were told where it is, sections such as its kinds make, and
- * a view of what the OpenWRT holds that is not the driver's. A driver joins the suite as one entry of `paths.ts`.
+ * What the suite needs of one way to write an OpenWRT: drivers that were told where it is, sections
+ * such as its kinds make, and a view of what the OpenWRT holds that is not the driver's. A driver
+ * joins the suite as one entry of `paths.ts`.
  */
 import type { DeltaInput } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
@@ -16,7 +17,10 @@ export type WritePath = {
   bigDelta: number;
   /** After how many calls of `fingerprint` a change is noticed at the latest. */
   looks: number;
-  /** What this API does not let a driver promise, and why. The suite holds the driver to something else then. */
+  /**
+   * What this API does not let a driver promise, and why. The suite holds the driver to something
+   * else then.
+   */
   cannot: Partial<Record<Promised, string>>;
 };
 
@@ -36,7 +40,9 @@ export type Fixture = {
   package: string;
   /** Whether the suite made it: on a real OpenWRT there are other things too. */
   isOurs: (section: { name?: string | undefined }) => boolean;
-  /** Takes effect on the packets that every other one takes effect on, so that their order matters. */
+  /**
+   * Takes effect on the packets that every other one takes effect on, so that their order matters.
+   */
   rule: (name: string, options?: Options) => UciSection;
   /** A section of any text. */
   text: (name: string, value: string) => UciSection;
@@ -50,16 +56,22 @@ export type Target = {
   driver: () => Driver;
   /** A driver that has a wrong password, or that looks where nothing listens. */
   lost: (why: 'password' | 'address') => Driver;
-  /** All sections of a package, in order, seen by something that is not a driver. Names as a driver would give them. */
+  /**
+   * All sections of a package, in order, seen by something that is not a driver. Names as a driver
+   * would give them.
+   */
   sections: (packageName: string) => Promise<JudgedSection[]>;
-  /** Absent where the suite is a guest: what an administrator, a crash or a clock would do there is not its to do. */
+  /**
+   * Absent where the suite is a guest: what an administrator, a crash or a clock would do there is
+   * not its to do.
+   */
   hands?: Hands;
   /** Leaves the OpenWRT as it was found, and ends all drivers. */
   leave: () => Promise<void>;
 };
 
 export type Hands = {
-  /** Of a file in /etc/config. */
+  /** The text of a file in /etc/config. */
   text: (uciPackage: string) => string;
   /** As an administrator with an editor. */
   write: (uciPackage: string, text: string) => void;

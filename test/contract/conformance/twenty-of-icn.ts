@@ -1,4 +1,7 @@
-/** Twenty objects of nine kinds as ICN's controller makes them by REST, in no order of age, and the rules that they were made from. */
+/**
+ * Twenty objects of nine kinds as ICN's controller makes them by REST, in no order of age, and the
+ * rules that they were made from.
+ */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { MWAN3_RULE, ofIcn, PROPOSAL, REMOTE } from '../agent/support/icn.ts';
 import { cr } from '../agent/support/pass.ts';

@@ -1,6 +1,7 @@
 /**
- * Random changes on the device that the run was given: rules of all kinds come, change and go, mwan3, firewall, routes and IPsec together.
- * After each, files, kernel and statuses must agree, by readers that are not the product's. `--walk N` says how many.
+ * Random changes on the device that the run was given: rules of all kinds come, change and go,
+ * mwan3, firewall, routes and IPsec together. After each, files, kernel and statuses must agree, by
+ * readers that are not the product's. `--walk N` says how many.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,7 +19,9 @@ type World = ReadonlyMap<string, 'created' | 'changed'>;
 type Change = { kind: string; to: 'created' | 'changed' | 'deleted' };
 
 const CHANGES = Number(process.env['OPENWRT_WALK'] ?? 0);
-/** What somebody else takes out of the kernel is back within five seconds; on a busy machine that takes longer. */
+/**
+ * What is taken out of the kernel is back within five seconds; on a busy machine that takes longer.
+ */
 const PATIENCE_MS = 45_000;
 const BETWEEN_LOOKS_MS = 300;
 
@@ -103,7 +106,10 @@ describe.each(devices)('a walk on $device.url, $path', ({ device, path }) => {
     });
   };
 
-  /** Looks are made when the statuses say that all is well, since nothing else runs meanwhile, the agent included. */
+  /**
+   * Looks are made when the statuses say that all is well, since nothing else runs meanwhile, the
+   * agent included.
+   */
   const problems = async (world: World, before: readonly string[]): Promise<string[]> => {
     const patience = AbortSignal.timeout(PATIENCE_MS);
     for (;;) {
@@ -154,7 +160,7 @@ describe.each(devices)('a walk on $device.url, $path', ({ device, path }) => {
 });
 
 it.each(given ? [] : ['ubus-fast' as const])(
-  'a walk, as recorded: %s agreed after each change',
+  'agreed in a walk, as recorded, after each change: %s',
   (path) => {
     const { changes = 0, wrong = ['no walk'] } = readKernelRecording(path)?.walk ?? {};
     expect(wrong).toEqual([]);

@@ -1,6 +1,7 @@
 /**
- * An agent with commit-confirm as a process of its own, which can be killed. It is told the rules, and tells the states of all again and again; on
- * SIGTERM it ends. `node watched-agent.ts FOLDER`, with the device in the environment as for a run on it.
+ * An agent with commit-confirm as a process of its own, which can be killed. It is told the rules,
+ * and tells the states of all again and again; on SIGTERM it ends. `node watched-agent.ts FOLDER`,
+ * with the device in the environment as for a run on it.
  */
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -28,7 +29,7 @@ const [, , folder = ''] = process.argv;
 const device = namedDevice();
 if (device === undefined) throw new Error('no device is named');
 
-/** Undefined until it is told: without an API server nobody lists them. */
+/** Undefined until it is told: without an API server they are not listed. */
 let rules: readonly RuleObject[] | undefined;
 const watched: { commitConfirm?: CommitConfirm; following?: Following } = {};
 const file = await openRecord(join(folder, 'commit-confirm.json'), silentLogger);

@@ -1,4 +1,6 @@
-/** The exchanges of the recording icn-rest-more that the simulator does not answer alike, and why. */
+/**
+ * The exchanges of the recording icn-rest-more that the simulator does not answer alike, and why.
+ */
 
 const WHY: readonly { why: string; names: RegExp }[] = [
   { why: 'the legacy service API is not simulated: nobody may use it', names: /^svc: / },

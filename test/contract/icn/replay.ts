@@ -42,8 +42,8 @@ const sessionIn = (answer: Partial<IcnAnswer> | undefined): string | undefined =
   String(answer?.headers?.['set-cookie'] ?? answer?.headers?.['Set-Cookie']).match(SESSION)?.[0];
 
 /**
- * What differs and why: keys of JSON objects come in the order of Lua's hash table; of a Lua error only the first line is
- * simulated, of LuCI's pages only their kind.
+ * What differs and why: keys of JSON objects come in the order of Lua's hash table; of a Lua error
+ * only the first line is simulated, of LuCI's pages only their kind.
  */
 export const comparableAnswer = (
   { request: { method }, response }: Exchange,

@@ -1,6 +1,6 @@
 /**
- * Our reading of UCI against libuci itself, as the crate libuci-sys bundles it. That libuci is older than the place that a repeated option
- * keeps, so options are compared without their order.
+ * Our reading of UCI against libuci itself, as the crate libuci-sys bundles it. That libuci is
+ * older than the place that a repeated option keeps, so options are compared without their order.
  */
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * An agent's middle and a device on one clock, with hands to write what the agent is writing. Every ubus call takes a millisecond, so
- * each moment between two of them is one of the clock's times.
+ * An agent's middle and a device on one clock, with hands to write what the agent is writing. Every
+ * ubus call takes a millisecond, so each moment between two of them is one of the clock's times.
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from '../agent/support/openwrt.ts';
@@ -21,7 +21,7 @@ export const AFTER: readonly RuleObject[] = [
   ...BEFORE.filter(({ metadata }) => metadata.name !== 'goes'),
   firewallRule('comes', { dest_port: '4' }),
 ];
-/** Of AFTER. */
+/** The content of AFTER. */
 export const OURS = ['sdewan_zone_lan1', 'sdewan_rule_comes', 'sdewan_rule_stays'];
 
 export type Bench = {
@@ -40,8 +40,8 @@ export type Bench = {
   byShell: () => Promise<void>;
   byEditor: () => Promise<void>;
   /**
-   * Whether a call of the driver came within one millisecond after what was committed by the shell. Between its last look and that
-   * call nothing keeps others from writing.
+   * Whether a call of the driver came within one millisecond after what was committed by the shell.
+   * Between its last look and that call nothing keeps others from writing.
    */
   wasUndoneBy: (call: string) => boolean;
   stop: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** A file that is written in place is empty, then half, then whole, and nobody can tell by its text. */
+/** A file that is written in place is empty, then half, then whole, and its text does not tell. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { ADMIN, AFTER, BEFORE, openBench, OURS, type Bench } from './bench.ts';
 
@@ -8,7 +8,7 @@ afterEach(() => bench.stop());
 /** Some 40 ms for the package: an editor on a busy device, or a copy over a network. */
 const slow = () => openBench(() => ({ writeMsPerKilobyte: 20 }));
 
-describe('a package that somebody is writing', () => {
+describe('a package that is being written', () => {
   it('does not count as its contents: nothing is found missing, repaired or adopted', async () => {
     bench = await slow();
     const { clock, openwrt, agent, converge, again, together } = bench;

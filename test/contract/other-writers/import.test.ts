@@ -1,4 +1,7 @@
-/** A change of over 3,000 sections is imported: the whole package is written, as it was read some time before. */
+/**
+ * A change of over 3,000 sections is imported: the whole package is written, as it was read some
+ * time before.
+ */
 import { afterEach, expect, it } from 'vitest';
 import { OpenwrtError } from '../../../agent/openwrt/driver.ts';
 import { openBench, type Bench } from './bench.ts';

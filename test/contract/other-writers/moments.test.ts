@@ -1,6 +1,6 @@
 /**
- * Somebody else writes the package that the agent is changing, at each moment of it, by each way that there is. What they wrote is
- * there in the end, and so is what the rules say.
+ * Another client writes the package that the agent is changing, at each moment of it, by each way
+ * that there is. What it wrote is there in the end, and so is what the rules say.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { firewallRule } from '../agent/support/pass.ts';
@@ -35,36 +35,33 @@ describe.each(Object.entries(HANDS))('what an administrator writes %s', (_, by) 
   });
 });
 
-describe.each(['own', 'stock'] as const)(
-  'with login %s, what somebody changes of ours',
-  (login) => {
-    it('is repaired, and no rule is blamed, at any moment of a pass', async () => {
-      bench = await openBench(() => ({ login }));
-      const { clock, openwrt, agent, converge, again, together, ours } = bench;
-      const WRITTEN = "option dest_port '4'";
-      let changed = 0;
-      const change = async (): Promise<void> => {
-        const text = openwrt.text('firewall');
-        if (!text.includes(WRITTEN)) return;
-        changed += 1;
-        await openwrt.simulator.edit('firewall', text.replace(WRITTEN, "option dest_port '5'"));
-      };
+describe.each(['own', 'stock'] as const)('with login %s, what others change of ours', (login) => {
+  it('is repaired, and no rule is blamed, at any moment of a pass', async () => {
+    bench = await openBench(() => ({ login }));
+    const { clock, openwrt, agent, converge, again, together, ours } = bench;
+    const WRITTEN = "option dest_port '4'";
+    let changed = 0;
+    const change = async (): Promise<void> => {
+      const text = openwrt.text('firewall');
+      if (!text.includes(WRITTEN)) return;
+      changed += 1;
+      await openwrt.simulator.edit('firewall', text.replace(WRITTEN, "option dest_port '5'"));
+    };
+    await again();
+    const end = await together(converge(AFTER));
+    const before = agent.transactions().length;
+    for (let atMs = 0.5; atMs < end; atMs += 1) {
       await again();
-      const end = await together(converge(AFTER));
-      const before = agent.transactions().length;
-      for (let atMs = 0.5; atMs < end; atMs += 1) {
-        await again();
-        await together(converge(AFTER), clock.agent.sleep(atMs).then(change));
-        await together(converge(AFTER));
-        expect(ours(), `after ${atMs} ms`).toEqual(OURS);
-        expect(openwrt.text('firewall'), `after ${atMs} ms`).toContain(WRITTEN);
-        expect(Object.values(agent.states()), `after ${atMs} ms`).toEqual(ALL_APPLIED);
-      }
-      expect(changed).toBeGreaterThan(0);
-      expect(agent.transactions().slice(before)).toContain('rejected');
-    });
-  },
-);
+      await together(converge(AFTER), clock.agent.sleep(atMs).then(change));
+      await together(converge(AFTER));
+      expect(ours(), `after ${atMs} ms`).toEqual(OURS);
+      expect(openwrt.text('firewall'), `after ${atMs} ms`).toContain(WRITTEN);
+      expect(Object.values(agent.states()), `after ${atMs} ms`).toEqual(ALL_APPLIED);
+    }
+    expect(changed).toBeGreaterThan(0);
+    expect(agent.transactions().slice(before)).toContain('rejected');
+  });
+});
 
 describe('a change that OpenWRT refuses as a whole', () => {
   it('is undone without what an administrator wrote since', async () => {

@@ -1,6 +1,7 @@
 /**
- * The exchanges recorded on real devices, read from the files of this folder (README.md tells their form). A recording that is
- * absent or lacks an exchange is an error: what is not there is never passed over.
+ * The exchanges recorded on real devices, read from the files of this folder (README.md tells their
+ * form). A recording that is absent or lacks an exchange is an error: what is not there is never
+ * passed over.
  */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -60,7 +61,9 @@ export type Recording = { meta: Frame['meta']; exchanges: readonly Exchange[] };
 /** The text that ends a recorded body that was cut. */
 export const CUT = '...';
 
-/** @throws where a file is absent, or holds another number of exchanges than recording.yaml says. */
+/**
+ * @throws where a file is absent, or holds another number of exchanges than recording.yaml says.
+ */
 export const readRecording = (
   name: 'ubus' | 'ubus-apply' | 'icn-rest' | 'icn-rest-more',
 ): Recording => {

@@ -1,7 +1,8 @@
 /**
- * The agent is killed at a call of a change that cuts it off: what it has asked for until then is on OpenWRT, and what is on its disk at that
- * moment is all that the next agent has. The next one undoes the change, finds the rule and applies all others. Three calls of each change
- * here, all of them at night (`SDEWAN_TIMES`).
+ * The agent is killed at a call of a change that cuts it off: what it has asked for until then is
+ * on OpenWRT, and what is on its disk at that moment is all that the next agent has. The next one
+ * undoes the change, finds the rule and applies all others. Three calls of each change here, all of
+ * them at night (`SDEWAN_TIMES`).
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
@@ -29,7 +30,7 @@ const begin = async (way: Way, what: string): Promise<CommitConfirmWorld> => {
   return world;
 };
 
-/** Of a life without a death: its calls, as whether the agent is cut off after each. */
+/** A life without a death: its calls, as whether the agent is cut off after each. */
 const callsOf = async (way: Way, what: string): Promise<readonly boolean[]> => {
   const undisturbed = await begin(way, what);
   const calls = undisturbed.record();
@@ -76,10 +77,11 @@ const dieAtThree = async (way: Way, what: string, calls: readonly boolean[]): Pr
 };
 
 describe.each(WAYS)('over %s', (way) => {
-  it.each(Object.keys(CULPRITS))('a %s, and a death', async (what) => {
+  it.each(Object.keys(CULPRITS))('survives a %s, and a death', async (what) => {
     const calls = await callsOf(way, what);
     const died = ALL_CALLS ? await dieAtEach(way, what) : await dieAtThree(way, what, calls);
-    // Looks for what is there come at times that are drawn, so that the number of calls differs a little.
+    // Looks for what is there come at times that are drawn, so that the number of calls differs a
+    // little.
     expect(died).toBeGreaterThan(ALL_CALLS ? calls.length / 2 : 1);
   });
 });

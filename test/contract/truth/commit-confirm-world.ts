@@ -1,6 +1,7 @@
 /**
- * An agent with commit-confirm in front of a simulator, whose API server is reached as long as OpenWRT does not hold the culprit: a rule, a
- * zone, a route or an IPsec site among others. The agent can end, or die at any of its calls with what is on its disk at that moment.
+ * An agent with commit-confirm in front of a simulator, whose API server is reached as long as
+ * OpenWRT does not hold the culprit: a rule, a zone, a route or an IPsec site among others. The
+ * agent can end, or die at any of its calls with what is on its disk at that moment.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,14 +67,20 @@ export type CommitConfirmWorld = {
   /** The culprit is named and left out, the others are applied. */
   isSettled: () => boolean;
   reach: (what: string, isSo: () => boolean) => Promise<void>;
-  /** An agent with what is on the disk. It has no rules before the API server has given them: `list`. */
+  /**
+   * An agent with what is on the disk. It has no rules before the API server has given them:
+   * `list`.
+   */
   start: () => Promise<void>;
   list: () => void;
   /** The agent undoes nothing when it ends: what is on its disk is what the next one finds. */
   stop: () => Promise<void>;
   /** The agent's calls from now on, as whether OpenWRT holds the culprit after each. */
   record: () => readonly boolean[];
-  /** Its `at`th call from now on is the last one that OpenWRT carries out, and the agent's disk stays as it is then. Tells whether that has come. */
+  /**
+   * Its `at`th call from now on is the last one that OpenWRT carries out, and the agent's disk
+   * stays as it is then. Tells whether that has come.
+   */
   dieAt: (at: number) => () => boolean;
   /** The agent that is dead by `dieAt` is gone, and its disk is as it was at its death. */
   bury: () => Promise<void>;

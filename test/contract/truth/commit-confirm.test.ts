@@ -1,6 +1,7 @@
 /**
- * Commit-confirm on each driver: a rule, a zone, a route and an IPsec site that cut the agent off. Each is undone, found and left out, and all
- * others are applied. The agent's death on the way: commit-confirm-deaths.test.ts.
+ * Commit-confirm on each driver: a rule, a zone, a route and an IPsec site that cut the agent off.
+ * Each is undone, found and left out, and all others are applied. The agent's death on the way:
+ * commit-confirm-deaths.test.ts.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -21,7 +22,7 @@ describe.each(WAYS)('over %s', (way) => {
     await world.reach('the agent is cut off', world.isCut);
   };
 
-  it.each(Object.keys(CULPRITS))('a %s is undone, found and left out', async (what) => {
+  it.each(Object.keys(CULPRITS))('undoes a %s, finds it and leaves it out', async (what) => {
     await begin(what);
     const { clock } = world;
     const cutAt = clock.agent.monotonic();

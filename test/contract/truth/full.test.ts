@@ -1,4 +1,7 @@
-/** A device whose /etc/config is full: nothing of anybody is lost, no service takes the rest of a file, and the cause is named. */
+/**
+ * A device whose /etc/config is full: nothing of anybody is lost, no service takes the rest of a
+ * file, and the cause is named.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
@@ -60,7 +63,7 @@ describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
 
   describe.each(PACKAGES)('a change of package %s', (name) => {
     it.each(mendable)(
-      'that OpenWRT has no space for, so that the file %s, is undone',
+      'is undone when OpenWRT has no space for it, so that the file %s',
       async (_what, free) => {
         expect(await bring({ [name]: [oursOf(name, '1')] })).toMatchObject({ outcome: 'done' });
         const before = world.text(name);
@@ -84,11 +87,11 @@ describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
     (text: string) => text.lastIndexOf('\n\toption') + 1,
   ] as const;
   it.each([...mendable, atTheEnd])(
-    'a large change of two packages loses nothing of others when the second %s',
+    'loses nothing of others in a large change of two packages when the second %s',
     async (_what, free) => {
       const old = namedSection('rule', 'sdewan_rule_old', { name: 'old', src: 'lan' });
       await bring({ firewall: [old, oursOf('firewall', '1')], mwan3: [oursOf('mwan3', '1')] });
-      // Of the administrator, behind one of ours that goes.
+      // A section of the administrator, behind one of ours that goes.
       const late = "\nconfig rule 'late'\n\toption name 'late'\n\toption src 'lan'\n";
       world.write('firewall', `${world.text('firewall')}${late}`);
       const before = contents();

@@ -1,4 +1,7 @@
-/** Whether reports are true, by the device's journal. Knows by hand what our rules of these tests become, since it judges who compiles them. */
+/**
+ * Whether reports are true, by the device's journal. Knows by hand what our rules of these tests
+ * become, since it judges who compiles them.
+ */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';

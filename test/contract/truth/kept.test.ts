@@ -1,4 +1,7 @@
-/** What is not known is not gone: packages that cannot be read, kinds that are not served, specs that are not valid, and restarts between all of them. */
+/**
+ * What is not known is not gone: packages that cannot be read, kinds that are not served, specs
+ * that are not valid, and restarts between all of them.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
@@ -49,7 +52,7 @@ describe.each(PATHS)('on the %s path', (path) => {
     ['that may not be read', 'the same agent'],
     ['that may not be read', 'one that was restarted'],
   ])(
-    'a package %s is not touched, and %s removes ours when it can be read again',
+    'does not touch a package %s, and %s removes ours when it can be read again',
     async (what, which) => {
       const good = whole();
       if (what === 'that an administrator broke')
@@ -84,7 +87,7 @@ describe.each(PATHS)('on the %s path', (path) => {
     expect(ours()).toEqual([]);
   });
 
-  it('a package without any of our sections blocks no deletion', async () => {
+  it('blocks no deletion by a package without any of our sections', async () => {
     world.write('mwan3', '');
     await agent.pass([zone, firewallRule('web', '80')]);
     expect(agent.states()).toEqual({ lan1: 'Applied', web: 'Applied' });
@@ -99,7 +102,7 @@ describe.each(PATHS)('on the %s path', (path) => {
     ];
   const invalid = (generation: number): RuleObject => firewallRule('web', 'not a port', generation);
 
-  it('the last good spec stays in force over restarts of both, while the new one is not valid', async () => {
+  it('keeps the last good spec in force over restarts of both, while the new one is not valid', async () => {
     const restartOpenwrt = async (): Promise<void> => world.simulator.restart();
     for (const restart of [restartAgent, restartOpenwrt, restartAgent]) {
       await agent.converge([zone, invalid(2)]);
@@ -148,7 +151,7 @@ describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
   const bad = [zone, firewallRule('bad', '81'), firewallRule('good', '82')];
   const refused = { lan1: 'Applied', bad: 'Failed: RefusedByOpenwrt', good: 'Applied' };
 
-  it('a refused rule is tried again when OpenWRT has restarted', async () => {
+  it('tries a refused rule again when OpenWRT has restarted', async () => {
     await agent.pass(bad);
     expect(agent.states()).toEqual(refused);
     isRefusing = false;
@@ -159,7 +162,7 @@ describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
     expect(agent.states()).toEqual({ ...refused, bad: 'Applied' });
   });
 
-  it('a rule whose reload failed is not gone before a reload succeeded, whatever blocks it', async () => {
+  it('keeps a rule whose reload failed until a reload succeeded, whatever blocks it', async () => {
     const { faults } = world.simulator;
     isRefusing = false;
     await agent.pass(bad);

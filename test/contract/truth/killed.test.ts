@@ -1,6 +1,7 @@
 /**
- * An agent that is killed, and rules that are deleted while it is dead: what it has written must go, and nothing else. Only the ledger
- * knows that sections of mwan3 are ours; were the rules still there, the next agent would write the same again, whatever it knew.
+ * An agent that is killed, and rules that are deleted while it is dead: what it has written must
+ * go, and nothing else. Only the ledger knows that sections of mwan3 are ours; were the rules still
+ * there, the next agent would write the same again, whatever it knew.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JudgedSection } from '../../judge/uci.ts';

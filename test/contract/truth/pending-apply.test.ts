@@ -1,4 +1,7 @@
-/** An administrator's apply that waits for its confirmation (LuCI's "checking…"): it is waited for, and its way back is not spoilt. */
+/**
+ * An administrator's apply that waits for its confirmation (LuCI's "checking…"): it is waited for,
+ * and its way back is not spoilt.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
 import type { TestClient } from '../../openwrt-simulator/test-client.ts';
@@ -74,7 +77,7 @@ describe.each(cases)('on the $path path, begun $when the agent logs in', ({ path
     expect(world.names('firewall')).toContain('sdewan_rule_web');
   });
 
-  it('is waited for, and undone as a whole when nobody confirms it', async () => {
+  it('is waited for, and undone as a whole without a confirmation', async () => {
     const before = foreign();
     await begin();
     await expectBlocked();

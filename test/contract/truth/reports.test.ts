@@ -1,4 +1,7 @@
-/** Whatever call fails: at the moment at which the agent says so, a rule that is Applied is in force, and one that is Removed is gone. */
+/**
+ * Whatever call fails: at the moment at which the agent says so, a rule that is Applied is in
+ * force, and one that is Removed is gone.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
 import { firstCall, STRIDE } from '../each-call.ts';

@@ -1,4 +1,7 @@
-/** Rules in two packages: of the firewall, whose section names show that they are ours, and of mwan3, whose names do not. */
+/**
+ * Rules in two packages: of the firewall, whose section names show that they are ours, and of
+ * mwan3, whose names do not.
+ */
 import { DELETING, ruleOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 

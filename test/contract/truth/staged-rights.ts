@@ -1,4 +1,7 @@
-/** ACL files of a stock image, and rights of the agent's login for `uci` and the reload of services: so it takes the staged path. */
+/**
+ * ACL files of a stock image, and rights of the agent's login for `uci` and the reload of services:
+ * so it takes the staged path.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

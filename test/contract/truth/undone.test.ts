@@ -1,4 +1,7 @@
-/** A change that OpenWRT refuses is undone in the files and in the services, whichever way it was written, and never thought undone when it is not. */
+/**
+ * A change that OpenWRT refuses is undone in the files and in the services, whichever way it was
+ * written, and never thought undone when it is not.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
@@ -61,7 +64,7 @@ describe.each(PATHS)('on the %s path', (path) => {
       .map(({ options }) => options['dest_port']);
   const files = () => [world.sections('firewall'), world.sections('mwan3')];
 
-  it('all is as it was, in both packages, and the service has taken that', async () => {
+  it('has all as it was, in both packages, and the service has taken that', async () => {
     const [held, reloadsBefore] = [files(), reloads];
     expect(await bring(after, [POLICY])).toMatchObject({
       outcome: 'rejected',
@@ -79,7 +82,7 @@ describe.each(PATHS)('on the %s path', (path) => {
   });
 
   it.each(path === 'fast' ? FAST : STAGED)(
-    'what was not undone by a `uci %s` that answers success does not count as undone',
+    'does not count as undone what a `uci %s` that answers success did not undo',
     async (method, contains, told) => {
       const { faults } = world.simulator;
       faults.add({ object: 'uci', method, contains, action: { kind: 'status', status: 0 } });

@@ -1,4 +1,6 @@
-/** A package that is empty harms no rule of another package; one that cannot be read: kept.test.ts. */
+/**
+ * A package that is empty harms no rule of another package; one that cannot be read: kept.test.ts.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { firewallRule, mwan3Rule, policy, zone } from './rules.ts';
@@ -26,7 +28,7 @@ describe.each(PATHS)('on the %s path', (path) => {
   });
   afterEach(() => world.stop());
 
-  it('a package that somebody emptied gets its rules again', async () => {
+  it('gives a package that was emptied its rules again', async () => {
     const { converge, states } = await world.open();
     await converge([...before, proposal]);
     world.write('ipsec', '');

@@ -1,7 +1,8 @@
 /**
- * An agent's middle on a device whose time stands still until the test moves it, and what a test may do to both: have calls fail, kill
- * the agent, restart either, and look from outside. The agent's reports are judged at the moment at which it makes them, by the device's
- * journal: what counts is the file that a service has taken.
+ * An agent's middle on a device whose time stands still until the test moves it, and what a test
+ * may do to both: have calls fail, kill the agent, restart either, and look from outside. The
+ * agent's reports are judged at the moment at which it makes them, by the device's journal: what
+ * counts is the file that a service has taken.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,21 +40,31 @@ const LOGIN = { username: 'sdewan', password: 'agent-pw' };
 const ROOT = { username: 'root', password: 'root-pw' };
 const NEVER = new AbortController().signal;
 const DEVICES = { defaultRoute: 'eth0', byAddress: new Map<string, string>() };
-/** More than the timer of an apply that nobody confirms, and than the restart of an rpcd that died. */
+/**
+ * More than the timer of an apply without confirmation, and than the restart of an rpcd that died.
+ */
 const LONG_ENOUGH_MS = 31_000;
 const MOST_TRIES = 8;
 /** The agent has its state written to the disk each time, for which tests would mostly wait. */
 const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** The two ways to write (docs/drivers.md), each with a login of the agent's own that may just do that. */
+/**
+ * The two ways to write (docs/drivers.md), each with a login of the agent's own that may just do
+ * that.
+ */
 export const PATHS = ['fast', 'staged'] as const;
-/** `root`: the staged path, with the administrator's own login, which may not reload: procd does. */
+/**
+ * `root`: the staged path, with the administrator's own login, which may not reload: procd does.
+ */
 export type Path = (typeof PATHS)[number] | 'root';
 
 export type Agent = {
   driver: Driver;
   pass: (rules: readonly RuleObject[], unservedKinds?: readonly string[]) => Promise<unknown>;
-  /** Passes until one gets through; after each that does not, all that OpenWRT does by itself has happened. */
+  /**
+   * Passes until one gets through; after each that does not, all that OpenWRT does by itself has
+   * happened.
+   */
   converge: (rules: readonly RuleObject[]) => Promise<void>;
   /** `Applied`, `Pending: Removing` … by name of the rule. */
   states: () => Record<string, string>;
@@ -107,7 +118,7 @@ export const startWorld = async (
   const drivers: Driver[] = [];
 
   const open = async (): Promise<Agent> => {
-    // What the driver waits for within a pass is that nobody writes, which is so here.
+    // What the driver waits for within a pass is that no client writes, which is so here.
     const agentClock = { ...createManualClock(), sleep: async () => {} };
     const surroundings = { clock: agentClock, log: silentLogger };
     const unconfirmed = await openUnconfirmed(inFolder('unconfirmed.json'), silentLogger);
@@ -196,8 +207,8 @@ const rightsOn = (path: Path): Factory => {
 const identity = (reason: unknown): unknown => reason;
 
 /**
- * All that a death of the agent leaves on OpenWRT: its `at`th call is executed, and it receives and does nothing after that. Returns
- * whether it came that far.
+ * All that a death of the agent leaves on OpenWRT: its `at`th call is executed, and it receives and
+ * does nothing after that. Returns whether it came that far.
  */
 export const dieAt = async (
   { simulator: { faults } }: World,

@@ -22,8 +22,9 @@ const named = (group: string, content: object): Record<string, string> => ({
 });
 
 /**
- * A set of files that gives the user who is in all groups exactly `rights`: one group has them all, the others nothing.
- * `first` sorts before all others, so that the rights come in the recorded order.
+ * A set of files that gives the user that is in all groups exactly `rights`: one group has them
+ * all, the others nothing. `first` sorts before all others, so that the rights come in the recorded
+ * order.
  */
 const groupsOf = (rights: Rights, first: string): Record<string, string> => {
   const { 'access-group': groups = {}, ...scopes } = rights;

@@ -1,4 +1,6 @@
-/** Request bodies that the record cut, made whole: their beginning is recorded, and their length. */
+/**
+ * Request bodies that the record cut, made whole: their beginning is recorded, and their length.
+ */
 import { spaced } from '../recordings/read.ts';
 import { ruleDelta, ruleOptions } from './rules.ts';
 

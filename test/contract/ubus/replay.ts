@@ -1,4 +1,7 @@
-/** Sends recorded requests to a simulator and compares the answers. Knows session ids, cut bodies and raw answers; no exchange by name. */
+/**
+ * Sends recorded requests to a simulator and compares the answers. Knows session ids, cut bodies
+ * and raw answers; no exchange by name.
+ */
 import type { Simulator } from '../../openwrt-simulator/simulator.ts';
 import { CUT, type Exchange } from '../recordings/read.ts';
 import { parseRaw, send, sendRaw, type Received } from './client.ts';
@@ -32,7 +35,10 @@ export const createReplay = (simulator: () => Simulator): Replay => {
   };
 };
 
-/** An answer as it is compared; of a body that the record cut, the recorded beginning and the length of the whole. */
+/**
+ * An answer as it is compared; of a body that the record cut, the recorded beginning and the length
+ * of the whole.
+ */
 export type Answer = { status: number; body: string; length?: number };
 
 export const recordedAnswer = (exchange: Exchange): Answer => {

@@ -1,6 +1,7 @@
 /**
- * The device that the exchanges were recorded on, as far as it can be told from them: its packages, its rights and its
- * extra programs. Texts are byte for byte those of the rig wherever a recorded md5 or size can tell.
+ * The device that the exchanges were recorded on, as far as it can be told from them: its packages,
+ * its rights and its extra programs. Texts are byte for byte those of the rig wherever a recorded
+ * md5 or size can tell.
  */
 import type { Program } from '../../openwrt-simulator/programs/runner.ts';
 
@@ -84,7 +85,9 @@ export const NETWORK = [
   interfaceSection('ovn_net2', 'net2', '172.16.40.10'),
 ].join('');
 
-/** A comment that brings a text to the size that the rig's file had, whose words nobody recorded. */
+/**
+ * A comment that brings a text to the size that the rig's file had, whose words were not recorded.
+ */
 const padded = (text: string, bytes: number): string =>
   `${text}#${' '.repeat(bytes - text.length - 2)}\n`;
 
@@ -126,7 +129,10 @@ export const RPCD_OF_APPLY = padded(
   795,
 );
 
-/** The rig's userland was merged into /usr, and a shell was at hand. `generate` stands for genfw.sh, and gives the size. */
+/**
+ * The rig's userland was merged into /usr, and a shell was at hand. `generate` stands for genfw.sh,
+ * and gives the size.
+ */
 export const rigPrograms = (
   generate: (count: number) => number,
 ): Record<string, Program | string> => ({

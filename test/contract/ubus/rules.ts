@@ -31,8 +31,8 @@ export const SECTION_KEEP =
   "config rule 'sdewan_keep'\n\toption name 'keep'\n\toption src 'lan'\n\toption dest 'wan'\n\toption proto 'tcp'\n\toption dest_port '99'\n\toption target 'DROP'\n";
 
 /**
- * What the rig's genfw.sh made after the stock sections. The script was not recorded, only the sizes of its work, as a file
- * and as JSON; these have the same.
+ * What the rig's genfw.sh made after the stock sections. The script was not recorded, only the
+ * sizes of its work, as a file and as JSON; these have the same.
  */
 export const generatedRules = (count: number): string => {
   const rules = Array.from({ length: count }, (_, index) => {

@@ -1,14 +1,17 @@
 /** The firewall package of the rig before anything was changed: OpenWRT's own. */
 import { CUT, type Recording } from '../recordings/read.ts';
 
-/** Bytes of OpenWRT's own firewall package, as the rig had it, and of that without its commented examples at the end. */
+/**
+ * Bytes of OpenWRT's own firewall package, as the rig had it, and of that without its commented
+ * examples at the end.
+ */
 const STOCK_BYTES = { all: 4064, withoutExamples: 2791 };
 /** How many of those bytes JSON escapes, in the parts that the record lacks. */
 const ESCAPED = { rest: 156, examples: 154 };
 
 /**
- * The stock firewall package: its beginning as it was recorded, the other sections as `uci get` showed them, and comments
- * of the right size for those that nobody recorded.
+ * The stock firewall package: its beginning as it was recorded, the other sections as `uci get`
+ * showed them, and comments of the right size for those that were not recorded.
  */
 export const stockFirewall = ({
   exchanges,

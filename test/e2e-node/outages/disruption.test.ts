@@ -1,4 +1,7 @@
-/** What happens to pods, daemons and the coordinator on a cluster: rules and statuses are right after each. */
+/**
+ * What happens to pods, daemons and the coordinator on a cluster: rules and statuses are right
+ * after each.
+ */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorReady } from '../../stack/faults.ts';
@@ -74,7 +77,7 @@ describe('a CNF with twenty rules', async () => {
     expect(await waitForPods(cluster, namespace, PURPOSE, replicas)).toHaveLength(replicas);
   });
 
-  it('a pod evicted, as kubectl drain does', async () => {
+  it('recovers from a pod that is evicted, as kubectl drain does', async () => {
     const pod = await firstPod(cluster, namespace);
     const eviction = {
       apiVersion: 'policy/v1',
@@ -88,15 +91,16 @@ describe('a CNF with twenty rules', async () => {
     await goneAway(pod);
   });
 
-  it('a pod force-deleted', async () => {
+  it('recovers from a pod that is force-deleted', async () => {
     const pod = await firstPod(cluster, namespace);
     await cluster.kubectl(['delete', 'pod', pod, '-n', namespace, '--grace-period=0', '--force']);
     await goneAway(pod);
   });
 
-  // A kubelet that starts runs startup probes anew, and pods are not Ready until then: without containerd that would be for ever.
+  // A kubelet that starts runs startup probes anew, and pods are not Ready until then: without
+  // containerd that would be for ever.
   it.each(['containerd', 'kubelet'] as const)(
-    'the %s killed, a rule changed meanwhile, and started again',
+    'recovers when the %s is killed, a rule changed meanwhile, and it starts again',
     async (daemon) => {
       await cluster.node.stopDaemon(daemon);
       try {
@@ -113,7 +117,7 @@ describe('a CNF with twenty rules', async () => {
     },
   );
 
-  it('the coordinator pod deleted', async () => {
+  it('recovers when the coordinator pod is deleted', async () => {
     await cluster.kubectl([
       'delete',
       'pod',
@@ -126,7 +130,7 @@ describe('a CNF with twenty rules', async () => {
     await coordinatorReady(cluster);
   });
 
-  it("the coordinator's Service made again, with another address", async () => {
+  it("recovers when the coordinator's Service is made again, with another address", async () => {
     const get = ['get', 'service', COORDINATOR, '-n', SYSTEM, '-o', 'json'];
     const { spec, metadata }: ServiceObject = JSON.parse((await cluster.kubectl(get)).stdout);
     const { clusterIP, clusterIPs: _, ...kept } = spec;

@@ -1,6 +1,7 @@
 /**
- * A CNF whose container is a real OpenWRT, between a client and a server, pods of the same node: what they send to each other comes in by its net1
- * and leaves by its net2, and back. Its image is what an operator would build: nothing in it knows of the agent.
+ * A CNF whose container is a real OpenWRT, between a client and a server, pods of the same node:
+ * what they send to each other comes in by its net1 and leaves by its net2, and back. Its image is
+ * what an operator would build: nothing in it knows of the agent.
  */
 import { DEVICE_IMAGE } from '../../images/device.ts';
 import { observePods, until } from '../../stack/observe.ts';
@@ -23,7 +24,10 @@ export type Edge = {
   onCnf: (argv: readonly string[]) => Promise<string>;
   /** What becomes of a connection from the client: `answered`, or the error's code. */
   send: (to: string, port: number) => Promise<string>;
-  /** Names of the rules of firewall4 that such a connection's packets have met in the kernel, as it says itself. */
+  /**
+   * Names of the rules of firewall4 that such a connection's packets have met in the kernel, as it
+   * says itself.
+   */
   metBy: (to: string, port: number) => Promise<string[]>;
   /** To be called when the CNF has a new pod: its links are others. */
   connect: () => Promise<void>;
@@ -35,7 +39,7 @@ const DROPPED_MS = 3_000;
 const MONITORED_S = 5;
 const LINKS = { net1: '10.77.1', net2: '10.77.2' } as const;
 type Link = keyof typeof LINKS;
-/** Of the node's own routes: nobody else has these. */
+/** Subnets beside the node's own routes. */
 const TABLES = { net1: '7311', net2: '7312' } as const;
 const FIRST_PREFERENCE = 7310;
 
@@ -123,7 +127,7 @@ add rule inet seen first ${traced}`,
       const end = new AbortController();
       const monitor = `timeout ${MONITORED_S} nft monitor trace || true`;
       const told = onCnf(['sh', '-c', monitor]).finally(() => end.abort());
-      // Nobody tells when it has begun to listen.
+      // When it has begun to listen is not told.
       while (!end.signal.aborted) await send(to, port);
       const names = [...(await told).matchAll(/ inet fw4 .* comment "!fw4: ([^"]*)"/g)];
       return [...new Set(names.map(([, name = '']) => name))];
@@ -177,7 +181,10 @@ const NETWORKS = JSON.stringify({
   })),
 });
 
-/** One pod, with the least that OpenWRT needs: who may change its network, and a kernel that forwards. Policies hold at it for the pods' own addresses. */
+/**
+ * One pod, with the least that OpenWRT needs: the right to change its network, and a kernel that
+ * forwards. Policies hold at it for the pods' own addresses.
+ */
 export const openwrtCnf = (annotations: Readonly<Record<string, string>> = {}): object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'cnf' } },
   {

@@ -1,4 +1,7 @@
-/** A roll-out of a CNFDeployment under steady traffic that kube-proxy sends to its pods; and what it would lose without the gate. */
+/**
+ * A roll-out of a CNFDeployment under steady traffic that kube-proxy sends to its pods; and what it
+ * would lose without the gate.
+ */
 import { describe, expect, it } from 'vitest';
 import { rollFleet, rollPlain } from '../../fleet/rolled.ts';
 import { nodeCluster } from '../cluster.ts';

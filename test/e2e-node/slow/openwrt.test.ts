@@ -1,6 +1,7 @@
 /**
- * The whole product with a real OpenWRT as the container of a CNF's pod, and real packets: what CRs and NetworkPolicies say is in the kernel of the
- * pod's network, decides there as `sdewan trace --live` says, is there again in a new pod, and goes with the CRs.
+ * The whole product with a real OpenWRT as the container of a CNF's pod, and real packets: what CRs
+ * and NetworkPolicies say is in the kernel of the pod's network, decides there as `sdewan trace
+ * --live` says, is there again in a new pod, and goes with the CRs.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -67,7 +68,7 @@ describe.skipIf(because !== undefined)('a real OpenWRT in a pod of a real node',
   });
   afterAll(() => edge.close());
 
-  /** Of firewall4, by the words that it gives to what it makes of a section. */
+  /** Rules of firewall4, by the words that it gives to what it makes of a section. */
   const NAMED = ['out', 'no-81', 'no-82', 'web'];
   const inKernel = async (): Promise<string[]> => {
     const listed = await edge.onCnf(['nft', 'list', 'table', 'inet', 'fw4']);
@@ -107,7 +108,7 @@ describe.skipIf(because !== undefined)('a real OpenWRT in a pod of a real node',
     [82, 'server', 'ETIMEDOUT', 'dropped', ['FirewallRule/no-82']],
     [8080, 'cnf', 'answered', 'accepted', ['FirewallDNAT/web', 'FirewallForwarding/out']],
   ] as const)(
-    'a connection to port %i of the %s is %s: %s by the rules that trace --live names, and by no others',
+    'answers a connection to port %i of the %s with %s: %s by the rules that trace --live names, and by no others',
     async (port, to, ends, verdict, by) => {
       expect(await edge.send(edge[to], port)).toBe(ends);
       const met = await edge.metBy(edge[to], port);
@@ -119,7 +120,7 @@ describe.skipIf(because !== undefined)('a real OpenWRT in a pod of a real node',
     },
   );
 
-  it('a NetworkPolicy is enforced, as trace says, and lets pass whoever gets the label', async () => {
+  it('enforces a NetworkPolicy, as trace says, and lets pass a pod that gets the label', async () => {
     await apply(cluster, edge.namespace, {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'NetworkPolicy',
@@ -143,7 +144,7 @@ describe.skipIf(because !== undefined)('a real OpenWRT in a pod of a real node',
     await expect.poll(async () => (await trace()).code, SETTLES).toBe(0);
   });
 
-  it('a new pod has all of it again', async () => {
+  it('gives a new pod all of it again', async () => {
     const before = await edge.pod();
     await cluster.kubectl(['delete', 'pod', before, '-n', edge.namespace]);
     await waitForPods(cluster, edge.namespace, PURPOSE, 1);
@@ -180,7 +181,7 @@ describe.skipIf(because !== undefined)('a real OpenWRT in a pod of a real node',
     }
   });
 
-  it('what is deleted is gone from the kernel when it is gone from Kubernetes', async () => {
+  it('removes from the kernel what is deleted before it is gone from Kubernetes', async () => {
     await cluster.kubectl(['delete', 'netpol', POLICY, '-n', edge.namespace]);
     await remove(cluster, edge.namespace, ...rules);
     await waitGone(cluster, edge.namespace, rules);

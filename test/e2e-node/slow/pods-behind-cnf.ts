@@ -1,7 +1,8 @@
 /**
- * The nine pods of the cases as containers of a real node, whose packets to each other go by way of a CNF's pod. What the agent has OpenWRT load by
- * rpcd decides about them. It is a real OpenWRT where one is built; the simulated one has no kernel, so nft loads the same text into that of the pod's
- * own network.
+ * The nine pods of the cases as containers of a real node, whose packets to each other go by way of
+ * a CNF's pod. What the agent has OpenWRT load by rpcd decides about them. It is a real OpenWRT
+ * where one is built; the simulated one has no kernel, so nft loads the same text into that of the
+ * pod's own network.
  */
 import { buildDeviceImage, whyNoDeviceImage } from '../../images/device.ts';
 import { createCnf } from '../../stack/cnf.ts';
@@ -30,7 +31,7 @@ const IMAGE = 'integratedcloudnative/openwrt:dev';
 /** What is denied would arrive at once; what passes may take its time on a busy machine. */
 const DENIED_MS = 1_000;
 const PASSES_MS = 10_000;
-/** Of the node's own routes: nobody else has these. */
+/** Subnets beside the node's own routes. */
 const TABLE = '7300';
 const BEFORE = '7300';
 const AFTER = '7301';

@@ -1,4 +1,7 @@
-/** Ten of Kubernetes' cases on containers whose packets pass a CNF's pod: from `kubectl apply` by coordinator, agent and rpcd to the kernel. */
+/**
+ * Ten of Kubernetes' cases on containers whose packets pass a CNF's pod: from `kubectl apply` by
+ * coordinator, agent and rpcd to the kernel.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CASES, deniedPairs, PODS, type Step } from '../../policy/cases.ts';
 import { nodeCluster } from '../cluster.ts';

@@ -1,4 +1,7 @@
-/** The agent's token for reports, renewed by the kubelet: with the shortest life that Kubernetes allows it takes eight minutes. */
+/**
+ * The agent's token for reports, renewed by the kubelet: with the shortest life that Kubernetes
+ * allows it takes eight minutes.
+ */
 import { describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
 import { lookUntil, until } from '../../stack/observe.ts';
@@ -59,7 +62,9 @@ describe('a renewed token', () => {
   );
 });
 
-/** The injected pod once more, as it is but for its tokens; the webhook is told to leave it alone. */
+/**
+ * The injected pod once more, as it is but for its tokens; the webhook is told to leave it alone.
+ */
 const withShortTokens = ({ spec, metadata }: PodObject): object => ({
   apiVersion: 'v1',
   kind: 'Pod',

@@ -1,6 +1,7 @@
 /**
- * The way back of docs/migration.md: `sdewan uninstall --keep-rules`, new pods, ICN's CRDs. Rules stay with their specs and ICN's finalizers, and
- * what is configured on a CNF stays until its pod is replaced. What is installed again finds them, and brings all in sync.
+ * The way back of docs/migration.md: `sdewan uninstall --keep-rules`, new pods, ICN's CRDs. Rules
+ * stay with their specs and ICN's finalizers, and what is configured on a CNF stays until its pod
+ * is replaced. What is installed again finds them, and brings all in sync.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdsSeedRule, seedRules } from '../../judge/seed-rules.ts';
@@ -18,7 +19,10 @@ const PURPOSE = 'cnf-1';
 const ICN_FINALIZER = 'rule.finalizers.sdewan.akraino.org';
 const ZONES = 'firewallzones.batch.sdewan.akraino.org';
 
-/** What ICN's generator made of its types, as far as it matters here: everything in spec and status is kept. */
+/**
+ * What ICN's generator made of its types, as far as it matters here: everything in spec and status
+ * is kept.
+ */
 const crdOfIcn = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -129,7 +133,8 @@ describe('going back to ICN', async () => {
     const icns = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
     await cluster.kubectl(icns, { stdin: JSON.stringify(crdOfIcn) });
     expect(await rules()).toEqual(before);
-    // Its controller takes its finalizer off when it has deleted the rule on the CNF. No webhook, policy or finalizer of ours is in its way.
+    // Its controller takes its finalizer off when it has deleted the rule on the CNF. No webhook,
+    // policy or finalizer of ours is in its way.
     const lan = zone('of-icn', 'ovn-net1');
     const made = { ...lan, metadata: { ...lan.metadata, finalizers: [ICN_FINALIZER] } };
     await cluster.kubectl(['create', '-n', namespace, '-f', '-'], { stdin: JSON.stringify(made) });

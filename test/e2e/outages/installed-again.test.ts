@@ -1,4 +1,7 @@
-/** The product removed with rules kept, installed again over CNFs whose agents have been running all the time, and removed with the rules. */
+/**
+ * The product removed with rules kept, installed again over CNFs whose agents have been running all
+ * the time, and removed with the rules.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedRules } from '../../judge/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';

@@ -1,6 +1,7 @@
 /**
- * Who brings policies into a CNF's kernel is killed, again and again, while they change: the table is exact in the end, and on the way no packet
- * passes that is denied before and after, and none is denied that passes before and after. Judged by the table of each pod, read all the while.
+ * Who brings policies into a CNF's kernel is killed, again and again, while they change: the table
+ * is exact in the end, and on the way no packet passes that is denied before and after, and none is
+ * denied that passes before and after. Judged by the table of each pod, read all the while.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

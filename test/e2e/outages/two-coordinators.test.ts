@@ -1,7 +1,8 @@
 /**
- * The leader of two coordinators is killed and frozen, again and again, under twenty changes a second, while CNF pods are deleted: it is replaced in
- * time, pods come back, no rule leaves early, and one that was frozen writes nothing when it goes on. Once each; at night thirty times. Both are also
- * rolled, and drained off the only node: no change is refused meanwhile.
+ * The leader of two coordinators is killed and frozen, again and again, under twenty changes a
+ * second, while CNF pods are deleted: it is replaced in time, pods come back, no rule leaves early,
+ * and one that was frozen writes nothing when it goes on. Once each; at night thirty times. Both
+ * are also rolled, and drained off the only node: no change is refused meanwhile.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -21,7 +22,10 @@ const PURPOSE = 'cnf-1';
 const REPLICAS = 2;
 const RULES = 20;
 const ROUNDS = Math.min(TIMES, 30);
-/** From what happens to the leader to another one that leads: the Lease, and how long a pod takes at most where nothing is wrong. */
+/**
+ * From what happens to the leader to another one that leads: the Lease, and how long a pod takes at
+ * most where nothing is wrong.
+ */
 const LEASE_MS = 10_000;
 /** Longer than the Lease. */
 const FROZEN_MS = 14_000;
@@ -92,7 +96,10 @@ describe('of two coordinators, the one that leads is lost', async () => {
   const signal = (pod: string, name: NodeJS.Signals) =>
     cluster.killContainer({ namespace: SYSTEM_NAMESPACE, pod, container: 'coordinator' }, name);
 
-  /** Twenty a second at most, until it is stopped and there were enough. @throws where one is refused */
+  /**
+   * Twenty a second at most, until it is stopped and there were enough. @throws where one is
+   * refused
+   */
   const change = async (stop: AbortSignal): Promise<void> => {
     let changes = 0;
     while (!stop.aborted || changes < LEAST_CHANGES) {
@@ -126,7 +133,10 @@ describe('of two coordinators, the one that leads is lost', async () => {
     return performance.now() - startedAt;
   };
 
-  /** What a coordinator has begun to write since then: the answer to what was under way is read after a freeze. */
+  /**
+   * What a coordinator has begun to write since then: the answer to what was under way is read
+   * after a freeze.
+   */
   const writesOf = async (pod: string, since: number): Promise<string[]> => {
     const logs = ['logs', pod, '-n', SYSTEM_NAMESPACE, '-c', 'coordinator'];
     const lines = (await cluster.kubectl(logs)).stdout.split('\n').filter((line) => line !== '');

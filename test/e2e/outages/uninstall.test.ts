@@ -1,4 +1,7 @@
-/** `sdewan uninstall`, run as an operator does: nothing of the product is left or stuck in Terminating, CNFs go on without rules. */
+/**
+ * `sdewan uninstall`, run as an operator does: nothing of the product is left or stuck in
+ * Terminating, CNFs go on without rules.
+ */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdsSeedRule, seedRules } from '../../judge/seed-rules.ts';
@@ -23,7 +26,7 @@ describe('uninstalling', async () => {
   beforeAll(async () => {
     namespace = await cluster.createNamespace('uninstall');
     await cluster.kubectl(['apply', '-k', path.join(DEPLOY, '1.36')]);
-    // Of what it enforces the coordinator would make every object anew.
+    // Without it the coordinator would make every object anew that it enforces.
     const annotations = { 'sdewan.akraino.org/policy-networks': 'cluster' };
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2, annotations });
     await apply(cluster, namespace, {
@@ -50,7 +53,7 @@ describe('uninstalling', async () => {
       return stdout.includes('true') ? true : undefined;
     });
   });
-  /** Of each kind that is being deleted. */
+  /** Objects of each kind that is being deleted. */
   const deletionTimes = async (): Promise<string> => {
     const path = 'jsonpath={.items[*].metadata.deletionTimestamp}';
     return (await cluster.kubectl(['get', 'crd', '-o', path])).stdout;
@@ -74,7 +77,7 @@ describe('uninstalling', async () => {
     return seedRules.filter((rule) => holdsSeedRule(config, rule));
   };
 
-  it('stops before the rules when nobody can confirm that they are removed, and names them', async () => {
+  it('stops before the rules when no agent can confirm that they are removed, and names them', async () => {
     expect(await uninstall()).toMatchObject({ code: 2, said: expect.stringContaining('--yes') });
     const restore = await coordinatorDown(cluster);
     const { code, said } = await uninstall('--yes');
@@ -105,7 +108,7 @@ describe('uninstalling', async () => {
     await cluster.kubectl(['delete', 'namespace', namespace, '--timeout=500s']);
   });
 
-  it('with --force removes rules that nobody will ever confirm', async () => {
+  it('removes rules with --force that no agent will ever confirm', async () => {
     const forgotten = await cluster.createNamespace('forgotten');
     const kinds = await crdList(cluster);
     await cluster.kubectl(['apply', '-f', '-'], { stdin: kinds });
@@ -122,7 +125,7 @@ describe('uninstalling', async () => {
       metadata: { ...lan.metadata, finalizers: ['sdewan.akraino.org/agents'] },
     };
     await cluster.kubectl(['create', '-n', forgotten, '-f', '-'], { stdin: JSON.stringify(held) });
-    // As somebody does who has not read the rest of the message.
+    // As a user does who did not read the rest of the message.
     await cluster.kubectl(['delete', '--wait=false', '-f', '-'], { stdin: kinds });
     const { code, said } = await uninstall('--yes', '--force');
     expect([code, said]).toEqual([0, expect.stringContaining('done')]);

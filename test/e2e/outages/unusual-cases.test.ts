@@ -67,7 +67,7 @@ describe.each(outages)('%s down', async (_name, outage) => {
     await expectOnAllPods(true);
   });
 
-  it('the CNF not ready for a while: the status shows it, and recovers', async () => {
+  it('shows in the status that the CNF is not ready for a while, and recovers', async () => {
     const [first] = await observePods(cluster, namespace, PURPOSE);
     const pod = first?.name ?? '';
     const restarts = await restartsOf(pod);
@@ -82,7 +82,7 @@ describe.each(outages)('%s down', async (_name, outage) => {
     await expectOnAllPods(true);
   });
 
-  it('a CNF pod restarted meanwhile: its rules are back', async () => {
+  it('brings back the rules of a CNF pod that is restarted meanwhile', async () => {
     const [pod] = await observePods(cluster, namespace, PURPOSE);
     await during(async () => {
       await cluster.kubectl([

@@ -1,4 +1,7 @@
-/** What the webhooks block when nobody answers them, what they never block, and that everything recovers. */
+/**
+ * What the webhooks block when they are not answered, what they never block, and that everything
+ * recovers.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
 import { NUDGE_ANNOTATION } from '#shared/names.ts';
@@ -63,12 +66,12 @@ describe('with the webhooks down', async () => {
       allowFailure: true,
     });
     expect(refused.stderr).toMatch(/buckets\.sdewan/);
-    // Whoever repairs the cluster is not blocked.
+    // A user that repairs the cluster is not blocked.
     await apply(cluster, namespace, inBucket);
     await remove(cluster, namespace, inBucket);
   });
 
-  it('a namespace with a CNF and rules is deleted', async () => {
+  it('lets a namespace with a CNF and rules be deleted', async () => {
     await cluster.kubectl(['delete', 'namespace', going, '--timeout=500s']);
   });
 
@@ -81,7 +84,7 @@ describe('with the webhooks down', async () => {
     expect(await observePods(cluster, namespace, 'cnf-2')).toEqual([]);
   });
 
-  it('the CNFs that waited come up when the webhooks are back', async () => {
+  it('has the CNFs that waited up when they are back', async () => {
     await restore();
     restore = async () => {};
     // The ReplicaSet controller tries again at growing intervals.
@@ -102,7 +105,7 @@ describe('with the webhooks down', async () => {
 describe('with the coordinator down, too', async () => {
   const cluster = await e2eCluster();
 
-  it('a rule without our finalizer is still removed from the CNF, and a namespace is deleted once the coordinator is back', async () => {
+  it('still removes a rule without our finalizer from the CNF, and deletes a namespace once the coordinator is back', async () => {
     const namespace = await cluster.createNamespace('all-down');
     await createCnf(cluster, { namespace, purpose: 'cnf-1', replicas: 1 });
     await apply(cluster, namespace, lan);
@@ -125,14 +128,15 @@ describe('with the coordinator down, too', async () => {
     await cluster.kubectl(['wait', '--for=delete', `namespace/${namespace}`, '--timeout=500s']);
   });
 
-  it('a CNF that has lost its pods has them again within ten seconds of a coordinator being there', async () => {
+  it('has the pods of a CNF again within ten seconds of a coordinator being there', async () => {
     const namespace = await cluster.createNamespace('emptied');
     await createCnf(cluster, { namespace, purpose: 'cnf-1', replicas: 2 });
     const restore = await coordinatorDown(cluster);
     const pods = () => observePods(cluster, namespace, 'cnf-1');
     try {
       await cluster.kubectl(['delete', 'pods', '-n', namespace, '-l', 'sdewanPurpose=cnf-1']);
-      // Each refused try makes the ReplicaSet controller wait twice as long for the next: half a minute by then.
+      // Each refused try makes the ReplicaSet controller wait twice as long for the next: half a
+      // minute by then.
       await pause(OUTAGE_MS);
       expect(await pods()).toEqual([]);
     } finally {

@@ -1,6 +1,7 @@
 /**
- * Commit-confirm of whole CNFs: pods with real agents in a real cluster, whose ways to the API server and the coordinators are cut as soon as
- * the pod's own OpenWRT holds a rule that drops them. What is judged: OpenWRT's files, what was cut when, and what kubectl shows.
+ * Commit-confirm of whole CNFs: pods with real agents in a real cluster, whose ways to the API
+ * server and the coordinators are cut as soon as the pod's own OpenWRT holds a rule that drops
+ * them. What is judged: OpenWRT's files, what was cut when, and what kubectl shows.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -20,7 +21,7 @@ const REPLICAS = 2;
 const UNWATCHED = 'cnf-2';
 const DEADLINE_SECONDS = 10;
 const DEADLINE_MS = DEADLINE_SECONDS * 1_000;
-/** Of rules that drop the pod's packets. */
+/** The kinds of rules that drop the pod's packets. */
 const CUTTING_PORT = '6443';
 
 const lan = zone('lan1', 'ovn-net1');
@@ -38,7 +39,7 @@ const byItsRules = (firewall: readonly JudgedSection[]): Cut =>
   firewall.some(isCutting) ? 'all' : 'nothing';
 
 const statusSchema = z.object({
-  /** Nobody has written one yet. */
+  /** None is written yet. */
   status: z
     .object({
       inSync: z.boolean().optional(),
@@ -189,7 +190,7 @@ describe('a rule that cuts a whole CNF off', async () => {
     });
   });
 
-  it('is applied when it has changed, and is nobody’s fault any more', async () => {
+  it('is applied when it has changed, and is not to blame any more', async () => {
     await apply(cluster, namespace, cutting(0, 'ACCEPT'));
     await waitInSync(cluster, namespace, [cutting(0, 'ACCEPT')]);
     await expectExactly([...good, cutting(0)]);
@@ -218,7 +219,8 @@ describe('a rule that cuts a whole CNF off', async () => {
   it('is not blamed for an API server that was down before', async () => {
     const [rule, blamed] = [later(0), await everBlamed()];
     const pods = await podsOf();
-    // Changes before this one are watched for some 15 s, and what a look has shown then holds for ten more.
+    // Changes before this one are watched for some 15 s, and what a look has shown then holds for
+    // ten more.
     await sleep(1.5 * DEADLINE_MS);
     const resume = await Promise.all(pods.map((pod) => cnfHangs(cluster, namespace, pod)));
     await apply(cluster, namespace, rule);

@@ -1,6 +1,7 @@
 /**
- * A CNF whose manifest comes from `sdewan inject --without-webhook`, in a cluster in which no coordinator runs: it starts, applies rules and is Ready;
- * and when the coordinator comes, it is a CNF like any other.
+ * A CNF whose manifest comes from `sdewan inject --without-webhook`, in a cluster in which no
+ * coordinator runs: it starts, applies rules and is Ready; and when the coordinator comes, it is a
+ * CNF like any other.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -82,7 +83,7 @@ describe('without a coordinator, a CNF that was injected by hand', async () => {
     await applyManifest();
     await waitForPods(cluster, namespace, PURPOSE, REPLICAS);
     await waitInForce(rules);
-    // Nobody else has made anything here, and nobody says anything of the rules.
+    // No other program has made anything here, and none says anything of the rules.
     expect(await kubectl('get', 'rolebindings,configmaps', '-o', 'name')).not.toMatch(
       /\/sdewan-(agent|agent-keys|coordinator-ca)$/m,
     );

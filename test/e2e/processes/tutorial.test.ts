@@ -1,6 +1,7 @@
 /**
- * docs/tutorial.md, followed: its commands are run in their order, and what they print is what the page shows. `UPDATE=1` writes what they
- * printed into the page. On processes only, since it looks into a pod's files from outside.
+ * docs/tutorial.md, followed: its commands are run in their order, and what they print is what the
+ * page shows. `UPDATE=1` writes what they printed into the page. On processes only, since it looks
+ * into a pod's files from outside.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * Whether all is as it should be once nobody changes anything any more: each device has exactly what the rules on the API server say by the golden
- * texts, replicas have the same in the same order, statuses say so, and nothing is being deleted.
+ * Whether all is as it should be once changes have ended: each device has exactly what the rules on
+ * the API server say by the golden texts, replicas have the same in the same order, statuses say
+ * so, and nothing is being deleted.
  */
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
@@ -51,7 +52,9 @@ const listOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item)
 type Pod = ObservedPod & { purpose: string };
 const idOf = ({ kind, metadata }: Rule): string => `${kind}/${metadata.name}`;
 
-/** In words; empty: all is as it should be. @throws KubeError while the API server does not answer */
+/**
+ * In words; empty: all is as it should be. @throws KubeError while the API server does not answer
+ */
 export const whatIsWrong = async (cluster: Cluster, expected: Expected): Promise<string[]> => {
   const { namespace, cnfs } = expected;
   const [rules, pods] = await Promise.all([

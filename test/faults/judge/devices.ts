@@ -1,4 +1,7 @@
-/** The OpenWRTs of all pods of a namespace, looked at without a pause from the folders of their containers: what they had when, and when they ran. */
+/**
+ * The OpenWRTs of all pods of a namespace, looked at without a pause from the folders of their
+ * containers: what they had when, and when they ran.
+ */
 import { readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
@@ -13,7 +16,10 @@ const running = z.object({ pid: z.number() });
 
 export type Device = {
   timeline: Timeline;
-  /** Whether its OpenWRT runs, as seen at the first look at or after `ms`; looks that have not been yet: as last seen. */
+  /**
+   * Whether its OpenWRT runs, as seen at the first look at or after `ms`; looks that have not been
+   * yet: as last seen.
+   */
   ranAt: (ms: number) => boolean;
 };
 

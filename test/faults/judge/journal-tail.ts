@@ -1,6 +1,7 @@
 /**
- * Reads a growing journal to its end, again and again, and goes on with the next one where a container has started anew. The file stays open, so
- * that what was written last is read although its folder has gone since.
+ * Reads a growing journal to its end, again and again, and goes on with the next one where a
+ * container has started anew. The file stays open, so that what was written last is read although
+ * its folder has gone since.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { JournalEntry } from '../../judge/in-force.ts';

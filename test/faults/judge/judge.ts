@@ -1,4 +1,7 @@
-/** The one judge of the fault table, from outside: what the API server says, the devices' files and their journals, and golden texts. */
+/**
+ * The one judge of the fault table, from outside: what the API server says, the devices' files and
+ * their journals, and golden texts.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kind-test-harness';
 import type { Word } from '../vocabulary.ts';
@@ -9,13 +12,19 @@ import { saidIn, violationsIn, type SaysInSync, type Still } from './violations.
 import { watchNamespace } from './watch.ts';
 
 export type Judge = {
-  /** What did not hold at some moment since the last time that this was asked. `earlyMs`: as in a row. */
+  /**
+   * What did not hold at some moment since the last time that this was asked. `earlyMs`: as in a
+   * row.
+   */
   violations: (earlyMs?: number) => string[];
-  /** Looks until all is as it should be. Gives what is wrong still after `withinMs`; empty: nothing. */
+  /**
+   * Looks until all is as it should be. Gives what is wrong still after `withinMs`; empty: nothing.
+   */
   untilAgreed: (withinMs: number) => Promise<string[]>;
   /**
-   * Etcd has gone back to an earlier state. What the new list lacks, or has in an older version, was forgotten by etcd and done by
-   * nobody; and the watch before goes on from a version that is yet to come. So what the API server says now is where judgement begins.
+   * Etcd has gone back to an earlier state. What the new list lacks, or has in an older version,
+   * was forgotten by etcd and not done; and the watch before goes on from a version that is yet to
+   * come. So what the API server says now is where judgement begins.
    */
   beginAnew: () => Promise<void>;
   /** The API server, or etcd, stood still, milliseconds since 1970. */
@@ -23,7 +32,10 @@ export type Judge = {
   close: () => void;
 };
 
-/** Where names are free, those of the product begin with it; rows make rules that are not of the vocabulary. */
+/**
+ * Where names are free, those of the product begin with it; rows make rules that are not of the
+ * vocabulary.
+ */
 const OUR_PREFIX = 'sdewan_';
 const LOOK_EVERY_MS = 200;
 /** What a watch tells late has arrived by then. */

@@ -8,10 +8,13 @@ export const textOf = ({ type, name = '', options }: JudgedSection): string => {
   return [`${type} ${name}`, ...lines.sort()].join('\n');
 };
 
-/** Of UCI text that is written by hand. */
+/** Sections of UCI text that is written by hand. */
 export const textsOf = (uci: string): string[] => readUci(uci).map(textOf);
 
-/** What a word's spec makes; undefined for a spec that is none of its variants. Fields that the API server adds do not matter. */
+/**
+ * What a word's spec makes; undefined for a spec that is none of its variants. Fields that the API
+ * server adds do not matter.
+ */
 export const expectedOf = (word: Word, spec: unknown): string[] | undefined => {
   const variant = word.variants.find(({ spec: wanted }) => isPartOf(wanted, spec));
   return variant?.text === undefined ? undefined : textsOf(variant.text);

@@ -40,7 +40,7 @@ describe('how long a device has lacked a section', () => {
     [300, 0, 'not once its service has taken it'],
     [499, 0, 'not until its service has taken the next file'],
     [700, 200, 'since then'],
-  ])('at %d is %d: %s', (at, ms) => {
+  ])('takes at %d the value %d: %s', (at, ms) => {
     expect(timeline.lackedMs('firewall', wanted, at)).toBe(ms);
   });
 

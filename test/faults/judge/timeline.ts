@@ -1,12 +1,12 @@
 /**
- * What a device had when, from its journal. Since journals of minutes are asked about thousands of times, each line is read once, and what it
- * changed is kept.
+ * What a device had when, from its journal. Since journals of minutes are asked about thousands of
+ * times, each line is read once, and what it changed is kept.
  */
 import { createDevice, type JournalEntry } from '../../judge/in-force.ts';
 import type { JudgedSection } from '../../judge/uci.ts';
 import { textOf } from './sections.ts';
 
-/** Of one package from `ms` (since 1970) on. */
+/** Contents of one package from `ms` (since 1970) on. */
 type State = {
   ms: number;
   /** Names of the sections in the file, and of those that the service took last. */
@@ -19,7 +19,10 @@ export type ForeignChange = { ms: number; package: string; was: string; is: stri
 
 export type Timeline = {
   follow: (entry: JournalEntry) => void;
-  /** For how long, at `at`, it has not had all of these sections in force; 0: it has them. Infinity: it never had. */
+  /**
+   * For how long, at `at`, it has not had all of these sections in force; 0: it has them. Infinity:
+   * it never had.
+   */
   lackedMs: (packageName: string, texts: readonly string[], at: number) => number;
   /** Which of these names its file or its service had at `at`. */
   namesHeld: (packageName: string, names: readonly string[], at: number) => string[];

@@ -1,4 +1,7 @@
-/** What must hold at every moment, whatever fails: judged afterwards, from what the API server said and what the devices' journals say. */
+/**
+ * What must hold at every moment, whatever fails: judged afterwards, from what the API server said
+ * and what the devices' journals say.
+ */
 import { sectionNamesOf, expectedOf } from './sections.ts';
 import type { Device, Devices } from './devices.ts';
 import type { RuleSighting, SeenPod, SeenRule, Watch } from './watch.ts';
@@ -8,10 +11,16 @@ import type { Word } from '../vocabulary.ts';
 const GRACE = {
   /** Five seconds without an answer, or a second with other content, and the way. */
   staysMs: 7_000,
-  /** A report and a status that are under way, on a machine that does much else (409 ms were seen); test/walks gives six seconds. */
+  /**
+   * A report and a status that are under way, on a machine that does much else (409 ms were seen);
+   * test/walks gives six seconds.
+   */
   newlyMs: 1_000,
 };
-/** A request that was sent before the API server stood still is carried out so long after it goes on. */
+/**
+ * A request that was sent before the API server stood still is carried out so long after it goes
+ * on.
+ */
 const CARRIED_OUT_MS = 500;
 /** As docs/admission.md names it. */
 const FINALIZER = 'sdewan.akraino.org/agents';
@@ -30,10 +39,13 @@ type Facts = {
 
 export type Still = readonly [from: number, to: number];
 
-/** By rule, which generation of which object it says that it is in sync with. Kept from one judgement to the next. */
+/**
+ * By rule, which generation of which object it says that it is in sync with. Kept from one
+ * judgement to the next.
+ */
 export type SaysInSync = Map<string, string>;
 
-/** Of all that was seen since the last time, in words. */
+/** All that was seen since the last time, in words. */
 export const violationsIn = (
   sightings: readonly RuleSighting[],
   facts: Facts,
@@ -45,7 +57,7 @@ export const violationsIn = (
     return found;
   });
 
-/** What rules say that somebody else has to answer for: where judgement begins. */
+/** What rules say that others have to answer for: where judgement begins. */
 export const saidIn = (sightings: readonly RuleSighting[]): SaysInSync => {
   const saysInSync: SaysInSync = new Map();
   for (const sighting of sightings) remember(sighting, saysInSync);
@@ -89,7 +101,10 @@ const remember = ({ id, now }: RuleSighting, saysInSync: SaysInSync): void => {
   else saysInSync.set(id, said);
 };
 
-/** Nobody can take back what was sent before the API server stood still: what is not so when it is seen is judged as of that moment. */
+/**
+ * What was sent before the API server stood still cannot be taken back: what is not so when it is
+ * seen is judged as of that moment.
+ */
 const sentAt = (at: number, stoodStill: readonly Still[] = []): number =>
   stoodStill.find(([from, to]) => from <= at && at <= to + CARRIED_OUT_MS)?.[0] ?? at;
 
@@ -106,7 +121,8 @@ const falseStatus = (
   const spec = facts.watch.specOf(now.metadata.uid, now.status?.observedGeneration ?? 0);
   const texts = expectedOf(word, spec);
   if (!texts) return [];
-  // Whoever reads of an older generation knows that it was so; that the device has a newer one by then is no lie.
+  // A reader of an older generation knows that it was so; that the device has a newer one by then
+  // is no lie.
   const isOfNow = now.status?.observedGeneration === now.metadata.generation;
   const newly = isOfNow && saysInSync.get(id) !== said;
   const counted = livePods(facts.watch, at).filter(

@@ -1,4 +1,7 @@
-/** What the API server said of the rules and pods of a namespace, as it came: who was there when, and what statuses said. */
+/**
+ * What the API server said of the rules and pods of a namespace, as it came: who was there when,
+ * and what statuses said.
+ */
 import * as z from 'zod';
 import type { Cluster, KubeObject } from 'kind-test-harness';
 import { podsPath, ruleCollections } from '../../stack/collections.ts';
@@ -54,7 +57,7 @@ export type Watch = {
   takeRules: () => RuleSighting[];
   /** Those that are there, or were. */
   pods: () => SeenPod[];
-  /** Of a generation of a rule; undefined where it came and went between two events. */
+  /** When a generation of a rule was seen; undefined where it came and went between two events. */
   specOf: (uid: string, generation: number) => unknown;
 };
 

@@ -15,7 +15,10 @@ const folderOf = ({ kubeconfig }: Cluster): string =>
 
 const kindsIn = async ({ api }: Cluster) => ruleCollections(api, 'default');
 
-/** It answers for its own resources some time before it does for those of CRDs, and lists each of them only once it has read them. */
+/**
+ * It answers for its own resources some time before it does for those of CRDs, and lists each of
+ * them only once it has read them.
+ */
 const isServing = async (cluster: Cluster, kinds: number): Promise<boolean> => {
   try {
     const found = await cluster.api.find('/api/v1/namespaces/default');
@@ -59,7 +62,10 @@ const stands =
     await untilServing(cluster);
   };
 
-/** It is started a second after it was killed, and needs three to serve: killed so often, it is never there. */
+/**
+ * It is started a second after it was killed, and needs three to serve: killed so often, it is
+ * never there.
+ */
 const STARTS_MS = 1_500;
 
 const away =
@@ -109,8 +115,9 @@ const compacted: Row['run'] = async ({ cluster, surroundings }) => {
 
 const BETWEEN_SNAPSHOT_AND_RESTORE_MS = 6_000;
 /**
- * What was written since the snapshot is forgotten, and the numbers of versions go back, as with a restored copy of the disk. Kubernetes has
- * whoever restores etcd so restart its clients afterwards: a watch from a version that is yet to come says nothing.
+ * What was written since the snapshot is forgotten, and the numbers of versions go back, as with a
+ * restored copy of the disk. Kubernetes asks to restart the clients of an etcd that was restored
+ * so: a watch from a version that is yet to come says nothing.
  */
 const restored: Row['run'] = async (world) => {
   const { cluster, judge } = world;

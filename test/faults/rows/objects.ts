@@ -1,4 +1,7 @@
-/** What people and controllers do to objects: pods, nodes, namespaces and CRDs that go, many changes at once, one rule without a rest. */
+/**
+ * What people and controllers do to objects: pods, nodes, namespaces and CRDs that go, many changes
+ * at once, one rule without a rest.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { createCnf } from '../../stack/cnf.ts';
@@ -20,10 +23,16 @@ const forceDeleted: Row['run'] = async ({ cluster, namespace }) => {
 };
 
 const NODE = 'ubuntu18';
-/** Kubernetes waits for forty seconds, and looks every twenty, until it takes pods for lost whose node is not there. */
+/**
+ * Kubernetes waits for forty seconds, and looks every twenty, until it takes pods for lost whose
+ * node is not there.
+ */
 const PODS_LOST_MS = 75_000;
 
-/** The only node is taken out, and Kubernetes deletes what ran there, coordinators as well; then it comes back. */
+/**
+ * The only node is taken out, and Kubernetes deletes what ran there, coordinators as well; then it
+ * comes back.
+ */
 const nodeGone: Row['run'] = async ({ cluster }) => {
   const { stdout } = await cluster.kubectl(['get', 'node', NODE, '-o', 'json']);
   const { metadata, status } = nodeSchema.parse(JSON.parse(stdout));

@@ -33,7 +33,10 @@ const kills =
     }
   };
 
-/** The kubelet has a container wait twice as long each time, up to a minute: nobody would be left to kill. */
+/**
+ * The kubelet has a container wait twice as long each time, up to a minute: none would be left to
+ * kill.
+ */
 const KILLS_OF_ONE_POD = 5;
 
 const killsOfAll =

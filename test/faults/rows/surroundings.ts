@@ -23,7 +23,7 @@ const clockJumps =
     await sleep(500);
   };
 
-/** Of the agent's emptyDir, as it lies on this machine. */
+/** The agent's emptyDir, as it lies on this machine. */
 const stateFolder = ({ cluster }: World, { namespace, pod }: Target): string => {
   const volumes = path.join(cluster.podDirectory(namespace, pod), 'volumes');
   const found = readdirSync(volumes)
@@ -51,7 +51,7 @@ const stateCorrupt: Row['run'] = async (world) => {
   await sleep(3_000);
 };
 
-/** Root may write into a folder whatever its mode, but nobody replaces a folder by a file. */
+/** Root may write into a folder whatever its mode, but cannot replace a folder by a file. */
 const stateUnwritable: Row['run'] = async (world) => {
   const files = (await world.targets('agent')).flatMap((target) =>
     stateFiles(stateFolder(world, target)),
@@ -74,7 +74,10 @@ const running = z.object({
   pid: z.number(),
 });
 
-/** A second agent with the same environment, state folder and login, as when a runtime has lost sight of the first. */
+/**
+ * A second agent with the same environment, state folder and login, as when a runtime has lost
+ * sight of the first.
+ */
 const twoAgents: Row['run'] = async (world) => {
   const [target] = await world.targets('agent');
   if (!target) throw new Error('there is no agent');
@@ -103,7 +106,7 @@ const jumps = (id: string, who: string, sides: readonly Side[]): readonly Row[] 
     run: clockJumps(sides, sign * HOUR_MS),
   }));
 
-/** Of a device of the tests, on a machine that does much else. */
+/** Seconds of a device of the tests, on a machine that does much else. */
 const RELOAD_MS = 1_000;
 
 export const surroundings: readonly Row[] = [
@@ -132,7 +135,8 @@ export const surroundings: readonly Row[] = [
     holds: 'no status is early by more than a reload',
     boundMs: 30_000,
     takesSeconds: 30,
-    // One reads what the other has written, and cannot see that the other's reload is still under way.
+    // One reads what the other has written, and cannot see that the other's reload is still under
+    // way.
     earlyMs: RELOAD_MS,
     run: twoAgents,
   },

@@ -1,6 +1,7 @@
 /**
- * In each stage of a roll-out its parts are killed or frozen, or a rule is added, under traffic: it ends right, no request is lost, and each stage is passed
- * once. Seen from outside: by one watch of the CNFDeployment, one of its pods, and a client.
+ * In each stage of a roll-out its parts are killed or frozen, or a rule is added, under traffic: it
+ * ends right, no request is lost, and each stage is passed once. Seen from outside: by one watch of
+ * the CNFDeployment, one of its pods, and a client.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -34,7 +35,10 @@ import { watchPods, type PodsSeen } from '../pods-seen.ts';
 const cluster = withOwnNamespaces(await connectCluster());
 const STAGES = ['Staged', 'Connected', 'Swapping', 'HandedOver', 'Baking'] as const;
 const REPLICAS = 2;
-/** Longer than nobody leads, and than new pods are not ready: Kubernetes by itself takes the old ones when it is over. */
+/**
+ * Longer than there is no leader, and than new pods are not ready: Kubernetes takes the old ones
+ * then.
+ */
 const LONG_BAKE_SECONDS = 45;
 /** Longer than an agent looks before it undoes what has just been changed. */
 const OUTAGE_MS = 10_000;
@@ -130,7 +134,9 @@ const setUp = async (
   return { namespace, pods, seen, roll };
 };
 
-/** When the OpenWRT of each pod was changed last: whether it was the pods that had lost their rules. */
+/**
+ * When the OpenWRT of each pod was changed last: whether it was the pods that had lost their rules.
+ */
 const sayChanges = async (namespace: string): Promise<void> => {
   for (const { name } of await podsOf(namespace)) {
     // It may have gone meanwhile.
@@ -144,8 +150,9 @@ const sayChanges = async (namespace: string): Promise<void> => {
 };
 
 /**
- * A step that was taken twice would leave another ReplicaSet, or the Event of its stage again. Who begins to lead knows of no report yet, so that the
- * stages before the hand-over may be passed again.
+ * A step that was taken twice would leave another ReplicaSet, or the Event of its stage again. Who
+ * begins to lead knows of no report yet, so that the stages before the hand-over may be passed
+ * again.
  */
 const expectOneRoll = async (namespace: string, { went }: Rolled, rolls = 1): Promise<void> => {
   const handedOver = went.indexOf('HandedOver');
@@ -162,7 +169,7 @@ const expectOneRoll = async (namespace: string, { went }: Rolled, rolls = 1): Pr
 };
 
 it(
-  'the leading coordinator is killed with -9',
+  'survives a leading coordinator that is killed with -9',
   async () => {
     const { roll, namespace } = await setUp('leader', { bakeSeconds: LONG_BAKE_SECONDS });
     const rolled = await roll('1', STAGES, async () =>
@@ -194,15 +201,16 @@ const isRunning = async (namespace: string, name: string): Promise<boolean> =>
   (await podAt(namespace, name)).isRunning;
 
 it(
-  'the leading coordinator is frozen, a pod of the serving set is lost, and the leader is killed when another one leads',
+  'survives a leading coordinator that is frozen, a pod of the serving set that is lost, and a leader that is killed when another one leads',
   async () => {
     const { namespace, pods, roll } = await setUp('frozen', {
       bakeSeconds: LONG_BAKE_SECONDS,
-      // A pod in the place of a lost one waits for no rule: traffic needs the one that is in its first pass, and a new set waits for the other one, too.
+      // A pod in the place of a lost one waits for no rule: traffic needs the one that is in its
+      // first pass, and a new set waits for the other one, too.
       rules: [policyOn('late', 'ovn-net1'), policyOn('later', 'ovn-net3')],
     });
     const made: string[] = [];
-    // One in each roll-out: while nobody leads, Kubernetes goes on with both sets.
+    // One in each roll-out: while there is no leader, Kubernetes goes on with both sets.
     for (const [index, stage] of STAGES.entries()) {
       const [first] = pods.ready();
       const { set } = await podAt(namespace, first?.name ?? '');
@@ -233,7 +241,7 @@ it(
 );
 
 it(
-  'the API server stands still, and is killed with -9',
+  'survives an API server that stands still, and is killed with -9',
   async () => {
     const { namespace, roll } = await setUp('api-server', { bakeSeconds: LONG_BAKE_SECONDS });
     const rolled = await roll('1', STAGES, async () => {
@@ -248,7 +256,7 @@ it(
 );
 
 it(
-  'the agents of the new pods are killed with -9',
+  'survives agents of the new pods that are killed with -9',
   async () => {
     const { namespace, roll } = await setUp('agents', { bakeSeconds: LONG_BAKE_SECONDS });
     // Not all in one roll-out: a container that ends often is started again later and later.
@@ -265,11 +273,14 @@ it(
   TIMEOUT_MS,
 );
 
-/** Longer than from the last rule in sync to the label and the gate, and shorter than what a set that has the traffic may lack a rule for. */
+/**
+ * Longer than from the last rule in sync to the label and the gate, and shorter than what a set
+ * that has the traffic may lack a rule for.
+ */
 const HOLD_MS = 8_000;
 
 it(
-  'a rule is added: no new pod is given the traffic before it has that as well',
+  'gives no new pod the traffic before it has a rule that is added as well',
   async () => {
     const { namespace, pods, roll, seen } = await setUp('rules', {
       bakeSeconds: LONG_BAKE_SECONDS,
@@ -300,7 +311,8 @@ it(
       if (early.length > 0)
         throw new Error(`${few(early.map(({ name }) => name))} has the traffic before ${what}`);
     };
-    // The pods that serve have each rule at once, and the new ones when the test brings its interface: it is the last that they lack.
+    // The pods that serve have each rule at once, and the new ones when the test brings its
+    // interface: it is the last that they lack.
     for (const network of ['net4', 'net5', 'net6']) await bring(old, network);
     const inEach = async (): Promise<void> => {
       await add('staged', 'ovn-net4');

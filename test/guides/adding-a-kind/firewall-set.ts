@@ -1,4 +1,7 @@
-/** FirewallSet: addresses that rules can refer to by one name, as an `ipset` section. ICN does not have it. For a test only. */
+/**
+ * FirewallSet: addresses that rules can refer to by one name, as an `ipset` section. ICN does not
+ * have it. For a test only.
+ */
 import * as z from 'zod';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import { given, specRule, when } from '#shared/resources/conditions.ts';

@@ -1,4 +1,7 @@
-/** SiteQuota: an input for the whole cluster, in a group of its own: no status, finalizer or report. For a test only. */
+/**
+ * SiteQuota: an input for the whole cluster, in a group of its own: no status, finalizer or report.
+ * For a test only.
+ */
 import * as z from 'zod';
 import { specRule, given } from '#shared/resources/conditions.ts';
 import { count } from '#shared/resources/fields.ts';

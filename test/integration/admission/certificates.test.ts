@@ -1,4 +1,7 @@
-/** Certificates on a real API server: replicas that begin at once serve the same, and what somebody else provides is used as it is. */
+/**
+ * Certificates on a real API server: replicas that begin at once serve the same, and what others
+ * provide is used as it is.
+ */
 import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
 import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -58,7 +61,7 @@ it('several replicas that start at once serve one certificate of one CA', async 
 const validity = { issuedAt: Date.now(), lifetimeMs: 3_600_000 };
 const NAME = 'sdewan-coordinator.sdewan-system.svc';
 
-it('a Secret of somebody else is served, never written, and followed when it is renewed', async () => {
+it('serves a Secret of others, never writes it, and follows its renewal', async () => {
   const ca = await createCa('a company', validity);
   const encode = (text: string): string => Buffer.from(text).toString('base64');
   const provide = async (): Promise<{ cert: string; data: Record<string, string> }> => {

@@ -1,11 +1,17 @@
-/** Users who clean up are never blocked by the webhooks: neither by a coordinator that would refuse, nor by a missing one. */
+/**
+ * Users who clean up are never blocked by the webhooks: neither by a coordinator that would refuse,
+ * nor by a missing one.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { createWorld, type World } from './world.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** The coordinator is exempt, too, and a policy lets it delete what it made itself: test/e2e/policies.test.ts. */
+/**
+ * The coordinator is exempt, too, and a policy lets it delete what it made itself:
+ * test/e2e/policies.test.ts.
+ */
 const EXEMPT = [
   'system:serviceaccount:kube-system:namespace-controller',
   'system:serviceaccount:kube-system:generic-garbage-collector',
@@ -29,7 +35,10 @@ afterAll(async () => {
   await world.close();
 });
 
-/** A zone of a bucket, which only deletions by exempt users pass when nobody can be asked, and a rule that uses it. */
+/**
+ * A zone of a bucket, which only deletions by exempt users pass when rights cannot be asked for,
+ * and a rule that uses it.
+ */
 const createUsedZone = async (name: string): Promise<void> => {
   const labels = { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' };
   const common = { apiVersion: 'batch.sdewan.akraino.org/v1alpha1' };
@@ -50,7 +59,8 @@ describe('a zone that is used', () => {
   it.each(EXEMPT)('is kept for anna, and deleted for %s', async (user) => {
     const name = `a${EXEMPT.indexOf(user)}`;
     await createUsedZone(name);
-    // The coordinator knows from its watch who uses a zone; a status says that the rule has come in.
+    // The coordinator knows from its watch who uses a zone; a status says that the rule has come
+    // in.
     await eventually(() => world.client.get(firewallRule, { namespace, name })).toHaveProperty(
       'status',
     );
@@ -66,13 +76,13 @@ describe('without a coordinator', () => {
     await world.stopCoordinator();
   });
 
-  it.each(EXEMPT)('a zone of a bucket is kept for anna, and deleted for %s', async (user) => {
+  it.each(EXEMPT)('keeps a zone of a bucket for anna, and deletes it for %s', async (user) => {
     const name = `b${EXEMPT.indexOf(user)}`;
     expect(await deletedBy('anna', name)).toContain('failed calling webhook');
     expect(await deletedBy(user, name)).toBe('deleted');
   });
 
-  it('a zone of a bucket is changed and deleted by system:masters, which may do everything', async () => {
+  it('changes and deletes a zone of a bucket for system:masters, which may do everything', async () => {
     const body = { spec: { network: ['b'] } };
     const change = (group: string) =>
       world

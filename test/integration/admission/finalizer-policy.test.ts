@@ -1,4 +1,7 @@
-/** deploy/1.36 on the real API server, where no coordinator is: new rules have the finalizer, and nothing else is changed. */
+/**
+ * deploy/1.36 on the real API server, where no coordinator is: new rules have the finalizer, and
+ * nothing else is changed.
+ */
 import { join } from 'node:path';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -61,7 +64,7 @@ const create = async (kind: string, name: string, finalizers?: string[]): Promis
   return stdout;
 };
 
-it('a rule has the finalizer from the start, beside those of others, and never twice', async () => {
+it('gives a rule the finalizer from the start, beside those of others, and never twice', async () => {
   // Policies are in force some moments after they were applied.
   await eventually(async () => finalizersOf(await create('FirewallZone', 'first'))).not.toEqual([]);
   expect(finalizersOf(await create('FirewallZone', 'alone'))).toEqual([AGENTS_FINALIZER]);
@@ -79,7 +82,7 @@ it.each(['CNFService', 'CNFStatus'])('%s, which no agent applies, has none', asy
   expect(finalizersOf(await create(kind, 'made-here'))).toEqual([]);
 });
 
-it('a finalizer that was removed is not added again', async () => {
+it('does not add a finalizer again that was removed', async () => {
   await create('FirewallZone', 'let-go');
   const change = (metadata: object) =>
     cluster.kubectl(

@@ -1,4 +1,6 @@
-/** What Kubernetes itself does with workloads of CNFs, and says of them, as the product takes it. */
+/**
+ * What Kubernetes itself does with workloads of CNFs, and says of them, as the product takes it.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +52,7 @@ const get = async (what: string, path: string): Promise<string> =>
     .stdout;
 
 describe('a Deployment', () => {
-  it('that was deleted with --cascade=orphan is no second CNF, and adopts its pods', async () => {
+  it('is no second CNF after a deletion with --cascade=orphan, and adopts its pods', async () => {
     expect(await world.apply([workload('orphan', 'cnf-1')])).toMatchObject({ code: 0 });
     await eventually(async () => (await podsOf('orphan')).length).toBe(1);
     const [before] = await podsOf('orphan');
@@ -58,7 +60,7 @@ describe('a Deployment', () => {
     expect(await world.kubectl(...gone)).toMatchObject({ code: 0 });
     const owners = () => get('rs', '{.items[*].metadata.ownerReferences[*].name}');
     expect(await owners()).toBe('');
-    // Of another selector, it would be a second one.
+    // With another selector, it would be a second one.
     expect(await world.apply([workload('other', 'cnf-1')])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('already serves purpose cnf-1'),
@@ -79,7 +81,7 @@ describe('a Deployment', () => {
     expect(await world.apply([workload('three', 'cnf-3')])).toMatchObject({ code: 1 });
   });
 
-  it('on the network of its node has no port of the agent there, and is warned of', async () => {
+  it('has no port of the agent on the network of its node, and is warned of', async () => {
     const { code, stderr } = await world.apply([workload('host', 'cnf-4', { hostNetwork: true })]);
     expect([code, stderr]).toEqual([0, expect.stringContaining('hostNetwork of the pod template')]);
     const ports = '{.items[*].spec.initContainers[*].ports[*]}';
@@ -121,7 +123,7 @@ describe('a field that Kubernetes does not know', () => {
     'unknown field "spec.template.spec.containers[0].livenesProbe"',
   ];
 
-  it('of the template of a CNFDeployment stands in its status, in the words of the API server, and at apply, until it is mended', async () => {
+  it('stands in the status of a CNFDeployment whose template has it, in the words of the API server, and at apply, until it is mended', async () => {
     const account = `--serviceaccount=${world.systemNamespace}:sdewan-coordinator`;
     const role = `--clusterrole=sdewan-fleet-${world.systemNamespace}`;
     await world.kubectl('create', 'rolebinding', 'fleet', '-n', namespace, role, account);

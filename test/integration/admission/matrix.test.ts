@@ -1,6 +1,6 @@
 /**
- * Check x operation x kind through the real API server, made from the registry: each cell has to be seen denied, with its words, and
- * allowed. A kind that is added is tested without a line here.
+ * Check x operation x kind through the real API server, made from the registry: each cell has to be
+ * seen denied, with its words, and allowed. A kind that is added is tested without a line here.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { rbacResources } from '../../../coordinator/admission/buckets/bindings.ts';
@@ -113,7 +113,10 @@ const remove = (
   client: KubeClient = world.client,
 ): Promise<unknown> => answered(() => client.delete(kind, { namespace, name }));
 
-/** Asked again where the webhook did not answer within its two seconds, as happens while the whole machine stands still. */
+/**
+ * Asked again where the webhook did not answer within its two seconds, as happens while the whole
+ * machine stands still.
+ */
 const answered = async <T>(request: () => Promise<T>): Promise<T> => {
   const answer = await eventually(() =>
     request().then(
@@ -134,7 +137,10 @@ const isThere = ({ namespace, kind }: Place, name: string): Promise<boolean> =>
     () => false,
   );
 
-/** Creates what a spec refers to, under names of the test's own, and gives the spec with those names. */
+/**
+ * Creates what a spec refers to, under names of the test's own, and gives the spec with those
+ * names.
+ */
 const withTargets = async ({ namespace, kind }: Place): Promise<Spec> => {
   const spec = sampleOf(kind);
   const names: Record<string, string> = {};
@@ -166,7 +172,8 @@ const own = async (place: Place): Promise<void> => {
 
   if (kind.uci) {
     await create(place, 'a-b', spec);
-    // The coordinator answers by what its watch has brought; it has written a status once it knows the rule.
+    // The coordinator answers by what its watch has brought; it has written a status once it knows
+    // the rule.
     await eventually(async () => {
       const { status } = await world.client.get(kind, { namespace: place.namespace, name: 'a-b' });
       if (status === undefined) throw new Error('a-b has no status');
@@ -276,7 +283,7 @@ const buckets = async (place: Place): Promise<void> => {
   await place.allows('bucket', 'DELETE', remove(place, 'ok', anna));
 };
 
-/** A finalizer of somebody else keeps the object there while it is being deleted. */
+/** A finalizer of another owner keeps the object there while it is being deleted. */
 const deleting = async (place: Place): Promise<void> => {
   const spec = await withTargets(place);
   const metadata = { ...bucket('app-intent'), finalizers: ['example.org/keeps-it'] };
@@ -381,7 +388,7 @@ const role = (namespace: string) => ({
   },
   rules: [
     { apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] },
-    // Of all types, so that what the annotation does not list is the webhook's to refuse.
+    // All types, so that what the annotation does not list is the webhook's to refuse.
     { apiGroups: ['permissions.sdewan.akraino.org'], resources: ['buckettypes'], verbs: ['use'] },
   ],
 });
@@ -401,7 +408,7 @@ const refusedByUs = allSamples.flatMap(({ kind, refused }) =>
 );
 
 it.concurrent.each(refusedByUs)(
-  'a webhook refuses what no CRD can: $kind: $sentence',
+  'refuses what no CRD can: $kind: $sentence',
   async ({ kind, agent, name, spec }) => {
     const definition = kinds.find((known) => known.kind === kind)!;
     const namespace = await world.createNamespace();

@@ -1,7 +1,7 @@
 /**
- * What `kubectl apply -k deploy` installs, moved so that several can live in one cluster: another system namespace, a suffix on names that
- * are of the whole cluster, webhooks by URL (the process kubelet has no Services), and an eye only for namespaces with the
- * test's label.
+ * What `kubectl apply -k deploy` installs, moved so that several can live in one cluster: another
+ * system namespace, a suffix on names that are of the whole cluster, webhooks by URL (the process
+ * kubelet has no Services), and an eye only for namespaces with the test's label.
  */
 import type { Cluster } from 'kind-test-harness';
 import * as z from 'zod';
@@ -16,7 +16,7 @@ export type Installation = {
   systemNamespace: string;
   /** `https://127.0.0.1:port` of the coordinator. */
   url: string;
-  /** Of webhooks that fail open; undefined: as in the manifests. */
+  /** The timeout of webhooks that fail open; undefined: as in the manifests. */
   patienceSeconds?: number | undefined;
 };
 

@@ -1,4 +1,7 @@
-/** Webhook configurations that somebody has replaced, and then applied again: they come without the CA, and lose what is not in the file. */
+/**
+ * Webhook configurations that were replaced, and then applied again: they come without the CA, and
+ * lose what is not in the file.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AGENTS_FINALIZER, PURPOSE_LABEL } from '#shared/names.ts';
 import { listOf } from '../../stack/installation.ts';
@@ -31,7 +34,7 @@ const finalizersOfNew = async (name: string): Promise<readonly string[] | undefi
   return metadata.finalizers;
 };
 
-it('they get the CA again, and the webhook adds the finalizer as before', async () => {
+it('get the CA again, and the webhook adds the finalizer as before', async () => {
   let made = 0;
   const fresh = (): Promise<readonly string[] | undefined> =>
     finalizersOfNew(`rule-${(made += 1)}`);

@@ -1,4 +1,7 @@
-/** What the service accounts may do, nothing more, as golden lists; what policies take from that: `test/e2e/policies.test.ts`. */
+/**
+ * What the service accounts may do, nothing more, as golden lists; what policies take from that:
+ * `test/e2e/policies.test.ts`.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

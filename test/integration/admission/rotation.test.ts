@@ -1,7 +1,8 @@
 /**
- * A CA from its announcement to the end of the old one, under load: agents with the real report client, which trust what the
- * kubelet would have put into their files by then, and admission requests that fail closed. The coordinator's clock begins weeks
- * ago and is moved on, so that every certificate is valid all the while, however slow the machine is.
+ * A CA from its announcement to the end of the old one, under load: agents with the real report
+ * client, which trust what the kubelet would have put into their files by then, and admission
+ * requests that fail closed. The coordinator's clock begins weeks ago and is moved on, so that
+ * every certificate is valid all the while, however slow the machine is.
  */
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
@@ -21,7 +22,10 @@ import { createWorld, type World } from './world.ts';
 import { eventually } from '../support/eventually.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** By how many days the coordinator's clock is behind when each step is due: two thirds of a CA's life, and twice its overlap of a day. */
+/**
+ * By how many days the coordinator's clock is behind when each step is due: two thirds of a CA's
+ * life, and twice its overlap of a day.
+ */
 const BEGIN = 45;
 const STEPS = { 'announce-ca': 4, 'switch-ca': 2.5, 'drop-old-ca': 1 };
 const LIVES = {
@@ -73,7 +77,10 @@ const publishedCa = async (): Promise<string> => {
   return data['ca.crt'] ?? '';
 };
 
-/** As a kubelet: the file follows the ConfigMap, replaced whole. Counts the CAs that were ever in it. */
+/**
+ * As a kubelet: the file follows the ConfigMap, replaced whole. Counts the CAs that were ever in
+ * it.
+ */
 const followCa = async (file: string, seen: Set<string>, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     const bundle = await publishedCa();
@@ -206,7 +213,8 @@ it('loses no report and denies no request while a CA takes the place of another'
     for (const [step, daysAgo] of Object.entries(STEPS)) {
       await setClock(daysAgo);
       await eventually(taken).toContain(step);
-      // What is announced and dropped comes to the agents' files by the coordinator and the kubelet.
+      // What is announced and dropped comes to the agents' files by the coordinator and the
+      // kubelet.
       const trusts = { 'announce-ca': 2, 'drop-old-ca': 1 }[step];
       if (trusts !== undefined)
         await eventually(async () => splitBundle(await readFile(caFile, 'utf8'))).toHaveLength(

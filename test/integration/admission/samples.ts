@@ -1,4 +1,7 @@
-/** A valid CR of every kind, taken from its samples, and variations of it: whatever kind comes next is tested alike. */
+/**
+ * A valid CR of every kind, taken from its samples, and variations of it: whatever kind comes next
+ * is tested alike.
+ */
 import * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -29,7 +32,10 @@ export const sampleOf = (kind: KindDefinition): Spec => {
 
 let made = 1;
 
-/** Of a kind of which only one rule of a CNF can have the same, such as an address or a connection: with what no other made by this has. */
+/**
+ * A rule of a kind of which only one rule of a CNF can have the same, such as an address or a
+ * connection: with what no other made by this has.
+ */
 export const withOwnClaims = (kind: KindDefinition, spec: Spec): Spec => {
   if (kind.claims === undefined) return spec;
   made += 1;
@@ -42,7 +48,10 @@ export const withOwnClaims = (kind: KindDefinition, spec: Spec): Spec => {
   };
 };
 
-/** The same with a control character in its first text that the kind's schema then refuses, and the name of that field. */
+/**
+ * The same with a control character in its first text that the kind's schema then refuses, and the
+ * name of that field.
+ */
 export const brokenSampleOf = (kind: KindDefinition): { spec: Spec; field: string } => {
   const valid = sampleOf(kind);
   for (const [field, value] of Object.entries(valid)) {
@@ -77,7 +86,10 @@ export const allNetworks = (): string[] => [
   ...new Set(kinds.flatMap((kind) => networksIn(kind, sampleOf(kind)))),
 ];
 
-/** With each text that is one of these names replaced: references and networks in whatever field they are. */
+/**
+ * With each text that is one of these names replaced: references and networks in whatever field
+ * they are.
+ */
 export const renameIn = (spec: Spec, names: Readonly<Record<string, string>>): Spec => {
   const replaced: unknown = JSON.parse(JSON.stringify(spec), (_key, value: unknown) =>
     typeof value === 'string' ? (names[value] ?? value) : value,

@@ -1,4 +1,7 @@
-/** Pods that bear annotation `without-webhook`, while no coordinator answers: with the agent and an owner they are created, else they are not. */
+/**
+ * Pods that bear annotation `without-webhook`, while no coordinator answers: with the agent and an
+ * owner they are created, else they are not.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createWorld, type World } from './world.ts';
 
@@ -39,23 +42,26 @@ it.each<[string, string, string | undefined, object[], boolean, object[]?]>([
     false,
     [{ ...OWNER, controller: false }],
   ],
-])('a pod %s', async (_, name, value, initContainers, isCreated, ownerReferences = [OWNER]) => {
-  const annotations = value === undefined ? {} : { 'sdewan.akraino.org/without-webhook': value };
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name,
-      namespace,
-      labels: { sdewanPurpose: 'cnf-1' },
-      annotations,
-      ownerReferences,
-    },
-    spec: { initContainers, containers: [{ name: 'openwrt', image: 'none' }] },
-  };
-  const { code, stderr } = await world.apply([pod]);
-  const isAsked = stderr.includes('pods.sdewan.akraino.org');
-  expect({ code, isAsked }).toEqual(
-    isCreated ? { code: 0, isAsked: false } : { code: 1, isAsked: true },
-  );
-});
+])(
+  'lets a pod %s',
+  async (_, name, value, initContainers, isCreated, ownerReferences = [OWNER]) => {
+    const annotations = value === undefined ? {} : { 'sdewan.akraino.org/without-webhook': value };
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name,
+        namespace,
+        labels: { sdewanPurpose: 'cnf-1' },
+        annotations,
+        ownerReferences,
+      },
+      spec: { initContainers, containers: [{ name: 'openwrt', image: 'none' }] },
+    };
+    const { code, stderr } = await world.apply([pod]);
+    const isAsked = stderr.includes('pods.sdewan.akraino.org');
+    expect({ code, isAsked }).toEqual(
+      isCreated ? { code: 0, isAsked: false } : { code: 1, isAsked: true },
+    );
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * A coordinator as a process of its own, with the rights of its service account, and the real webhook configurations and policies
- * on the real API server. Nothing of admission is simulated.
+ * A coordinator as a process of its own, with the rights of its service account, and the real
+ * webhook configurations and policies on the real API server. Nothing of admission is simulated.
  */
 import { connectCluster, type Cluster, type KubectlResult } from 'kind-test-harness';
 import { randomBytes } from 'node:crypto';
@@ -42,7 +42,7 @@ export type World = {
   /** `https://127.0.0.1:port` */
   url: string;
   httpUrl: () => string;
-  /** Of the coordinator's process. */
+  /** The environment of the coordinator's process. */
   pid: () => number;
   /** Lines of the coordinator's log, parsed; of all its lives. */
   log: LogLine[];
@@ -60,10 +60,16 @@ export type World = {
   close: () => Promise<void>;
 };
 
-/** Where the machine of the tests is slower than its second or two, a webhook that fails open is not asked, without a word, and one that fails closed refuses. */
+/**
+ * Where the machine of the tests is slower than its second or two, a webhook that fails open is not
+ * asked, without a word, and one that fails closed refuses.
+ */
 const PATIENCE_SECONDS = 10;
 
-/** `group`: in which the coordinator runs. `patienceSeconds`: of webhooks; undefined: as in the manifests. */
+/**
+ * `group`: in which the coordinator runs. `patienceSeconds`: of webhooks; undefined: as in the
+ * manifests.
+ */
 export const createWorld = async (
   env: Record<string, string> = {},
   group?: ControlGroup,

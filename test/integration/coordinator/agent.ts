@@ -135,7 +135,7 @@ export const createAgent = async (
     const { namespace, name } = pod.metadata;
     return post(world, dispatcher, { namespace, pod: name, token, body: JSON.stringify(report) });
   };
-  /** Of all that there is to say. */
+  /** The whole of all that there is to say. */
   const sendInFull = (changes: Partial<Report>): Promise<Answer> => {
     sequence += 1;
     full = sequence;

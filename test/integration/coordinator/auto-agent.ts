@@ -1,6 +1,7 @@
 /**
- * An agent that works by itself on an imaginary OpenWRT: watches the rules of its purpose, holds what should be held after a while,
- * and reports. Can be killed at any moment; what its OpenWRT holds survives that, as on a real pod.
+ * An agent that works by itself on an imaginary OpenWRT: watches the rules of its purpose, holds
+ * what should be held after a while, and reports. Can be killed at any moment; what its OpenWRT
+ * holds survives that, as on a real pod.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';

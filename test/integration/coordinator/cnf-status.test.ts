@@ -70,7 +70,7 @@ it('shows the state of the pods of a CNF, follows it, and is deleted with them',
   await agent.close();
 });
 
-it('leaves an object of that name that somebody else made, but for its status', async () => {
+it('leaves an object of that name that others made, but for its status', async () => {
   const { group, version, kind } = cnfStatusResource;
   await world.client.create(cnfStatusResource, {
     apiVersion: `${group}/${version}`,

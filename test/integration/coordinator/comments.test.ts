@@ -1,4 +1,8 @@
-/** Events on a pod about what its agent reports: comments that its first write has removed from OpenWRT's files, one Event for each file, whoever is restarted; and a state folder that it cannot write. */
+/**
+ * Events on a pod about what its agent reports: comments that its first write has removed from
+ * OpenWRT's files, one Event for each file, whichever program restarts; and a state folder that it
+ * cannot write.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createAgent, type SimulatedAgent } from './agent.ts';
@@ -63,13 +67,14 @@ it('cause no second Event when agent and coordinator have restarted and they are
   agent.boots();
   await says('firewall');
   await says('ipsec');
-  // Events are written one after the other: a second one about an earlier file would be there by now.
+  // Events are written one after the other: a second one about an earlier file would be there by
+  // now.
   await eventually(files).toContain('/etc/config/ipsec');
   expect(await files()).toHaveLength(4);
   expect((await events()).map(({ count }) => count)).toEqual([1, 1, 1, 1]);
 });
 
-it('a state folder that cannot be written has one Event, however often it is reported', async () => {
+it('has one Event for a state folder that cannot be written, however often it is reported', async () => {
   const cause =
     'the agent cannot write ledger.json in its state folder /run/x: ENOSPC: no space left';
   await agent.cannotWrite(cause);

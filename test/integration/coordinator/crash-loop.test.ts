@@ -1,4 +1,7 @@
-/** A coordinator that is killed again and again, before the time is up after which one of them alone would find out who is silent. */
+/**
+ * A coordinator that is killed again and again, before the time is up after which one of them alone
+ * would find silent agents.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -13,7 +16,10 @@ import { createWorld, type World } from './world.ts';
 
 /** From the report of the agent that lives; the Lease is renewed in it. */
 const LIFE_MS = 3_000;
-/** Two that end after 2 s, at least, and what each of them counts for as long as nobody knows when it ended, are the whole time. */
+/**
+ * Two that end after 2 s, at least, and what each of them counts for as long as its end is not
+ * known, are the whole time.
+ */
 const LIVES = 6;
 /** Longer than a life, of which its start is the most where the machine is busy. */
 let silentAfterMs = 14_000;
@@ -51,7 +57,7 @@ const received = async (): Promise<boolean> => {
   return (await answer.text()).includes('reports_total{result="news"}');
 };
 
-it('an agent that is dead is found out, and one that lives never was', async () => {
+it('finds an agent that is dead, and never one that lives', async () => {
   const rule = await createRule(world, { name: 'dead', purpose: 'dead' });
   await createRule(world, { name: 'living', purpose: 'living' });
   await dead.says([rule, 'Applied']);

@@ -124,7 +124,7 @@ it('knows a viewer by a token of the API server, or one that is good for the das
   expect(await reviews.identify(`${own.slice(0, -4)}AAAA`)).toBeUndefined();
 });
 
-it('a viewer may list what RBAC says, there and nowhere else', async () => {
+it('lets a viewer list what RBAC says, there and nowhere else', async () => {
   const reviews = createReviews(client);
   // `kubectl create role` asks the API server for the kind, which it need not serve.
   const role = {

@@ -1,4 +1,7 @@
-/** Two coordinators at a time: one writes, whatever happens to it; the other answers, and takes over. */
+/**
+ * Two coordinators at a time: one writes, whatever happens to it; the other answers, and takes
+ * over.
+ */
 import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
@@ -92,7 +95,7 @@ const holder = async (): Promise<string> => {
 const inSync = (): number => watch.store.list().filter(({ status }) => status?.inSync).length;
 
 describe('of two coordinators', () => {
-  it('one writes, also when each has received other reports', async () => {
+  it('have one that writes, also when each has received other reports', async () => {
     const { leader, other } = await roles();
     await sayTo(leader);
     await eventually(inSync).toBe(RULES);
@@ -102,7 +105,7 @@ describe('of two coordinators', () => {
     expect(before.other).toBe(0);
   });
 
-  it('both serve, and only the leader shows the metrics of rules and pods', async () => {
+  it('serve both, and only the leader shows the metrics of rules and pods', async () => {
     const { leader, other } = await roles();
     for (const one of coordinators) expect((await fetch(`${one.httpUrl}/readyz`)).status).toBe(200);
     const state = { state: 'live' };
@@ -110,7 +113,7 @@ describe('of two coordinators', () => {
     expect(await read(other, 'pods', state)).toBe(0);
   });
 
-  it('the other takes over from one that was stopped, and that one writes nothing when it goes on', async () => {
+  it('have one that takes over from one that was stopped, and that one writes nothing when it goes on', async () => {
     const { leader, other } = await roles();
     await sayTo(other);
     const before = await writesOf(leader);
@@ -128,7 +131,7 @@ describe('of two coordinators', () => {
     expect(await writesOf(leader)).toBe(before);
   });
 
-  it('the other takes over at once from one that stops, and that one has written its last Events', async () => {
+  it('have one that takes over at once from one that stops, and that one has written its last Events', async () => {
     const { leader, other } = await roles();
     const latest = await createRule(world, { name: 'latest', purpose: PURPOSE });
     rules.push(latest);

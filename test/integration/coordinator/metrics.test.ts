@@ -1,4 +1,7 @@
-/** What the coordinator shows to Prometheus after a history that the test knows, and the alarms that it sets off and ends. */
+/**
+ * What the coordinator shows to Prometheus after a history that the test knows, and the alarms that
+ * it sets off and ends.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,11 +34,13 @@ import { createPod, createRunningPod, removePod } from './pods.ts';
 import { createRule, deleteRule, statusOf } from './rules.ts';
 import { createWorld, type World } from './world.ts';
 
-/** However long the machine takes, the agent of most tests is not silent; that of one test shall be. */
+/**
+ * However long the machine takes, the agent of most tests is not silent; that of one test shall be.
+ */
 const SILENT_NEVER_MS = 3_600_000;
 const SILENT_SOON_MS = 4_000;
 const DAY_MS = 86_400_000;
-/** Of the paths of its webhooks. */
+/** The ends of the paths of its webhooks. */
 const WEBHOOK_TOKEN = '0123456789abcdef0123456789abcdef';
 
 let world: World;
@@ -162,7 +167,7 @@ describe('rules and pods', () => {
   });
 });
 
-it('a pod that comes, and one that goes, set off nothing', async () => {
+it('changes nothing for a pod that comes, and one that goes', async () => {
   const since = await scrape();
   const next = await createRunningPod(world, { name: 'next' });
   const its = await createAgent(world, next);
@@ -229,7 +234,7 @@ it('reports are counted by result, and each token is reviewed once', async () =>
   await agent.says([rule, 'Applied']);
 });
 
-it('every change of a status is one write', async () => {
+it('makes one write of every change of a status', async () => {
   await eventually(() => statusOf(world, 'a')).toMatchObject({ inSync: true });
   await eventually(() => value('queued_rules')).toBe(0);
   await eventually(
@@ -238,7 +243,7 @@ it('every change of a status is one write', async () => {
   expect(statusChanges()).toBeGreaterThan(2);
 });
 
-it('a status that cannot be written is an error each time, and its rule waits', async () => {
+it('counts a status that cannot be written as an error each time, and its rule waits', async () => {
   await world.rights.without(async () => {
     await agent.says([rule, 'Failed', { reason: 'InvalidSpec', message: 'so it is' }]);
     await eventually(() => value('status_writes_total', { result: 'error' })).toBeGreaterThan(0);
@@ -254,7 +259,7 @@ it('a status that cannot be written is an error each time, and its rule waits', 
   await ends('SdewanRulesOutOfSync');
 });
 
-it('a rule that OpenWRT refuses is an alarm until it is changed', async () => {
+it('raises an alarm for a rule that OpenWRT refuses until it is changed', async () => {
   await agent.says([rule, 'Failed', { reason: 'InvalidSpec', message: 'so it is' }]);
   await setsOff('SdewanRuleStalled');
   await agent.says([rule, 'Applied']);
@@ -262,7 +267,7 @@ it('a rule that OpenWRT refuses is an alarm until it is changed', async () => {
   expect(cleared).toContain('SdewanRuleStalled');
 });
 
-it('an OpenWRT that does not answer is an alarm until it does', async () => {
+it('raises an alarm for an OpenWRT that does not answer until it does', async () => {
   await agent.misses('connection refused');
   await setsOff('SdewanOpenwrtUnreachable');
   await agent.says([rule, 'Applied']);
@@ -284,7 +289,7 @@ it('drift that comes back is an alarm, and a few repairs are none', async () => 
   await agent.says([rule, 'Applied']);
 });
 
-it('a webhook that cannot judge is an alarm, and one that refuses is none', async () => {
+it('raises an alarm for a webhook that cannot judge, and none for one that refuses', async () => {
   const dispatcher = connect(world);
   const review = async (): Promise<number> => {
     const { statusCode, body } = await request(
@@ -294,7 +299,7 @@ it('a webhook that cannot judge is an alarm, and one that refuses is none', asyn
     await body.dump();
     return statusCode;
   };
-  // Its zone is looked for on the API server, since nobody has heard of it.
+  // Its zone is looked for on the API server, since it is not known yet.
   await eventually(review).toBe(200);
   await world.rights.without(async () => {
     await eventually(review).toBe(500);
@@ -309,7 +314,7 @@ it('a webhook that cannot judge is an alarm, and one that refuses is none', asyn
   await dispatcher.destroy();
 });
 
-it('a missing coordinator is an alarm of its own, and the next one counts the pod again', async () => {
+it('raises an alarm of its own for a missing coordinator, and the next one counts the pod again', async () => {
   await world.killCoordinator();
   await setsOff('SdewanCoordinatorAbsent');
   await world.startCoordinator({ SDEWAN_SILENT_AFTER_MS: String(SILENT_SOON_MS) });
@@ -319,7 +324,7 @@ it('a missing coordinator is an alarm of its own, and the next one counts the po
   await eventually(() => value('pods', { state: 'live' })).toBe(1);
 });
 
-it('a removal that a silent agent blocks is counted when it is over, with the time that it took', async () => {
+it('counts a removal that a silent agent blocks when it is over, with the time that it took', async () => {
   const before = await scrape();
   const grown = async (name: string): Promise<number> =>
     (await value(name)) - (valueIn(before, `sdewan_coordinator_${name}`) ?? 0);
@@ -342,7 +347,7 @@ it('a removal that a silent agent blocks is counted when it is over, with the ti
   expect(took).toBeLessThanOrEqual((seen.goneAt('FirewallRule/a') - deletedAt) / 1_000 + 2);
 });
 
-it('a certificate that ends within three days and a clouds.yaml that is not there are alarms, one of a month and none are not', async () => {
+it('raises alarms for a certificate that ends within three days and a clouds.yaml that is not there, none for one of a month or without one', async () => {
   const { cluster, home } = world;
   const own = {
     SDEWAN_TLS_CERT_FILE: '',
@@ -368,12 +373,12 @@ it('a certificate that ends within three days and a clouds.yaml that is not ther
   await ends('SdewanNeutronFailing');
 });
 
-it('every alarm about the coordinator has fired and cleared', () => {
+it('raises and clears every alarm about the coordinator', () => {
   const all = alerts().filter(({ expr }) => expr.includes('sdewan_coordinator'));
   expect([...cleared].sort()).toEqual(all.map(({ alert }) => alert).sort());
 });
 
-/** Of a rule whose zone nobody has heard of. */
+/** Waits of a rule whose zone is not known. */
 const reviewOf = (namespace: string): object => ({
   apiVersion: 'admission.k8s.io/v1',
   kind: 'AdmissionReview',

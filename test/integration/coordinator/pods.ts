@@ -1,4 +1,7 @@
-/** Pods that exist only on the API server: no scheduler or kubelet touches them, and their status is what a test writes. */
+/**
+ * Pods that exist only on the API server: no scheduler or kubelet touches them, and their status is
+ * what a test writes.
+ */
 import { createPrivateKey, sign } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -17,8 +20,9 @@ export type PodSpec = {
   namespace?: string;
   finalizers?: string[];
   /**
-   * Default: unscheduled. Controllers of the cluster end a terminating pod within 20 s if it is unscheduled, and within 40 to 60 s
-   * if its node does not exist (PodGC), so a test in which a pod is slow to end names one.
+   * Default: unscheduled. Controllers of the cluster end a terminating pod within 20 s if it is
+   * unscheduled, and within 40 to 60 s if its node does not exist (PodGC), so a test in which a pod
+   * is slow to end names one.
    */
   node?: string;
 };
@@ -29,7 +33,7 @@ export type PodState = {
   ready?: boolean;
   agent?: 'running' | 'waiting';
   restarts?: number;
-  /** Of the containers, wall-clock milliseconds; default: the kubelet has given none. */
+  /** States of the containers, wall-clock milliseconds; default: the kubelet has given none. */
   startedAt?: number;
   phase?: 'Pending' | 'Running' | 'Failed' | 'Succeeded';
 };
@@ -156,7 +160,10 @@ export const tokenFor = async (
   return stdout.trim();
 };
 
-/** A true token of the pod that ended an hour ago, signed with the cluster's own key: the API server gives none shorter than 10 min. */
+/**
+ * A true token of the pod that ended an hour ago, signed with the cluster's own key: the API server
+ * gives none shorter than 10 min.
+ */
 export const expiredTokenFor = async (world: World, pod: KubeObject): Promise<string> => {
   const [header = '', payload = ''] = (await tokenFor(world, pod)).split('.');
   const claims = z

@@ -93,7 +93,7 @@ describe('a rule that is being deleted', () => {
 });
 
 describe('what blocks', () => {
-  it('a terminating pod does, until it is gone', async () => {
+  it('includes a terminating pod, until it is gone', async () => {
     const finalizers = ['example.com/slow'];
     const node = 'slow-to-end';
     const pod = await createPod(world, { name: 'going-a', purpose: 'going', finalizers, node });
@@ -110,7 +110,7 @@ describe('what blocks', () => {
     await gone('going');
   });
 
-  it('a pod whose agent has restarted does, until the new one has confirmed', async () => {
+  it('includes a pod whose agent has restarted, until the new one has confirmed', async () => {
     const a = await runningAgent('boot-a', 'boot');
     const b = await runningAgent('boot-b', 'boot');
     const rule = await appliedRule('boot', [a, b]);
@@ -128,7 +128,7 @@ describe('what blocks', () => {
     await gone('boot');
   });
 
-  it('a pod that lost its label does, although no watch shows it', async () => {
+  it('includes a pod that lost its label, although no watch shows it', async () => {
     const a = await runningAgent('label-a', 'label');
     const rule = await appliedRule('label', [a]);
     await relabelPod(world, a.pod, null);
@@ -141,7 +141,7 @@ describe('what blocks', () => {
     await gone('label');
   });
 
-  it('a pod that has had the rule since before the rule lost its label does', async () => {
+  it('includes a pod that has had the rule since before the rule lost its label', async () => {
     const a = await runningAgent('lost-a', 'lost');
     const rule = await appliedRule('lost', [a]);
     await updateRule(world, 'lost', { metadata: { labels: { sdewanPurpose: null } } });
@@ -184,7 +184,8 @@ describe('a rule made anew under the same name', () => {
       for (let round = 0; round < 3; round += 1) {
         const old = await createRule(world, { name, purpose: name });
         await a.says([old, 'Applied']);
-        // Deleted while the status of this is being written, and removed while that of the deletion is.
+        // Deleted while the status of this is being written, and removed while that of the deletion
+        // is.
         await deleteRule(world, name);
         await a.says([old, 'Removed']);
         await gone(name);

@@ -1,4 +1,7 @@
-/** A service account with the rights that an installation gives the coordinator, and no more; they can be taken away for a while. */
+/**
+ * A service account with the rights that an installation gives the coordinator, and no more; they
+ * can be taken away for a while.
+ */
 import type { Cluster } from 'kind-test-harness';
 import { installed, listOf, SYSTEM_NAMESPACE, type Manifest } from '../../stack/installation.ts';
 import { kubeconfigOf } from '../../stack/service-account.ts';

@@ -1,4 +1,7 @@
-/** Agents that do not report: none of the tests beside it may take so long that its agents count as silent. */
+/**
+ * Agents that do not report: none of the tests beside it may take so long that its agents count as
+ * silent.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { eventually, pause } from '../support/eventually.ts';
@@ -45,7 +48,7 @@ const reporting = async (name: string) => {
   };
 };
 
-it('an agent that becomes silent takes the rule out of sync until it reports again', async () => {
+it('takes the rule of an agent that becomes silent out of sync until it reports again', async () => {
   const { agent, fallSilent } = await reporting('silent');
   await fallSilent();
   await eventually(() => statusOf(world, 'silent')).toMatchObject({
@@ -58,7 +61,7 @@ it('an agent that becomes silent takes the rule out of sync until it reports aga
   }).toMatchObject({ inSync: true });
 });
 
-it('after a start of the coordinator an agent that does not report is noticed when its time is up, not before', async () => {
+it('notices an agent that does not report after a start of the coordinator when its time is up, not before', async () => {
   const { fallSilent } = await reporting('away');
   await world.killCoordinator();
   await fallSilent();

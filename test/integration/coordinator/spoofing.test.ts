@@ -31,7 +31,10 @@ afterAll(async () => {
   await world.close();
 });
 
-/** A report that would take the rule out of sync if it counted, and confirm its removal if it were being deleted. */
+/**
+ * A report that would take the rule out of sync if it counted, and confirm its removal if it were
+ * being deleted.
+ */
 const falseReport = (purpose = 'cnf-1', changes: object = {}): string =>
   JSON.stringify({
     version: REPORT_VERSION,
@@ -50,8 +53,8 @@ const falseReport = (purpose = 'cnf-1', changes: object = {}): string =>
   });
 
 /**
- * Of a pod that the coordinator has seen deleted, and accepted just before: the API server itself refuses tokens of deleted pods only
- * after a while.
+ * The token of a pod that the coordinator has seen deleted, and accepted just before: the API
+ * server itself refuses tokens of deleted pods only after a while.
  */
 const tokenOfRemoved = async (pod: KubeObject): Promise<string> => {
   const token = await tokenFor(world, pod);
@@ -157,7 +160,7 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
 };
 
 describe('a report', () => {
-  it('of the pod itself counts', async () => {
+  it('counts when it is of the pod itself', async () => {
     await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: true });
   });
 
@@ -177,7 +180,7 @@ describe('a report', () => {
     expect(after?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
   });
 
-  it('that was refused is counted, by why', async () => {
+  it('is counted when it was refused, by why', async () => {
     const { body } = await request(`${world.coordinator.httpUrl}/metrics`);
     const metrics = await body.text();
     for (const { code } of Object.values(attacks))
@@ -186,7 +189,7 @@ describe('a report', () => {
       );
   });
 
-  it('of another pod does not confirm the removal of a rule', async () => {
+  it('does not confirm the removal of a rule when it is of another pod', async () => {
     await deleteRule(world, 'target');
     await eventually(() => statusOf(world, 'target')).toMatchObject({ state: 'Being delete' });
     const token = await tokenFor(world, attacker);
@@ -198,7 +201,7 @@ describe('a report', () => {
   });
 });
 
-it('for an unknown path is answered 404', async () => {
+it('answers an unknown path with 404', async () => {
   const { statusCode, body } = await request(`${world.coordinator.reportUrl}/v2`, { dispatcher });
   expect([statusCode, await body.json()]).toMatchObject([404, { error: { code: 'not-found' } }]);
 });

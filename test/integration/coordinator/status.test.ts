@@ -178,7 +178,8 @@ describe('what an agent cannot do', () => {
     );
     await a.says([rule, 'Applied']);
     const selection = ['-n', world.namespace, '-l', 'sdewanPurpose=stalled'];
-    // kubectl keeps what it knows of the server; asking anew makes it find categories of kinds that are new.
+    // kubectl keeps what it knows of the server; asking anew makes it find categories of kinds that
+    // are new.
     await world.cluster.kubectl(['api-resources', '--cached=false']);
     const wait = ['wait', '--for=condition=Ready', '--timeout=500s', 'sdewan', ...selection];
     await expect(world.cluster.kubectl(wait)).resolves.toMatchObject({
@@ -191,7 +192,7 @@ describe('what an agent cannot do', () => {
 });
 
 describe('pods', () => {
-  it('without the agent make a rule not in sync, and get an Event', async () => {
+  it('make a rule not in sync without the agent, and get an Event', async () => {
     const bare = await createRunningPod(world, {
       name: 'bare-a',
       purpose: 'bare',
@@ -210,7 +211,7 @@ describe('pods', () => {
   });
 });
 
-it('a status that somebody else wrote is overwritten', async () => {
+it('overwrites a status that others wrote', async () => {
   await createRule(world, { name: 'forged', purpose: 'forged' });
   await eventually(() => statusOf(world, 'forged')).toMatchObject({ inSync: false });
   const body = { status: { inSync: true, appliedVersion: '1', state: 'In Sync' } };

@@ -31,7 +31,9 @@ const applied = (rule: RuleObject, uid = rule.metadata.uid) => {
   return { uid, generation: rule.metadata.generation ?? 0, ...at };
 };
 
-/** Resolves when the coordinator has seen the rule: it forgets times of rules that it does not know. */
+/**
+ * Resolves when the coordinator has seen the rule: it forgets times of rules that it does not know.
+ */
 const createSeenRule = async (rule: NewRule): Promise<RuleObject> => {
   const created = await createRule(world, rule);
   await eventually(() => readRule(world, rule.name)).toHaveProperty('status');

@@ -1,6 +1,7 @@
 /**
- * A coordinator as a process of its own against the real API server, in a namespace of its own, with pods that nobody runs and
- * agents that report what a test gives them. Only what a coordinator can see is simulated; tokens, watches and writes are real.
+ * A coordinator as a process of its own against the real API server, in a namespace of its own,
+ * with pods that no node runs and agents that report what a test gives them. Only what a
+ * coordinator can see is simulated; tokens, watches and writes are real.
  */
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -31,7 +32,7 @@ export type World = {
   killCoordinator: () => Promise<void>;
   /** `env`: what differs this time. */
   startCoordinator: (env?: Readonly<Record<string, string>>) => Promise<void>;
-  /** Of the coordinator on the API server. */
+  /** Requests of the coordinator on the API server. */
   rights: Rights;
   close: () => Promise<void>;
 };

@@ -123,7 +123,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       await remove('CNFService', 'both');
     });
 
-    it('leaves a CNFNAT of that name from somebody else alone, and says so', async () => {
+    it('leaves a CNFNAT of that name from another owner alone, and says so', async () => {
       dnsNow().set({ 'mine.test': ['192.0.2.1'] });
       const theirs = { target: 'MASQUERADE', dest: '#default' };
       await create('CNFNAT', 'minenat', theirs);

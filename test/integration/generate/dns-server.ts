@@ -1,4 +1,7 @@
-/** A DNS server over UDP that answers what a test gives it: A and AAAA records, no such name, or no answer that helps. */
+/**
+ * A DNS server over UDP that answers what a test gives it: A and AAAA records, no such name, or no
+ * answer that helps.
+ */
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';

@@ -1,6 +1,6 @@
 /**
- * What the coordinator makes of other things, in a cluster of its own: the coordinators of other files look at all namespaces, and
- * would make the same rules, with another DNS.
+ * What the coordinator makes of other things, in a cluster of its own: the coordinators of other
+ * files look at all namespaces, and would make the same rules, with another DNS.
  */
 import { startCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, vi } from 'vitest';
@@ -9,7 +9,10 @@ import { childrenSuite } from './children.ts';
 import { startDnsServer, type DnsServer } from './dns-server.ts';
 import { servicesSuite } from './services.ts';
 
-/** Starts of coordinators and the garbage collector are part of some, on a machine that does much else. */
+/**
+ * Starts of coordinators and the garbage collector are part of some, on a machine that does much
+ * else.
+ */
 vi.setConfig({ testTimeout: 180_000 });
 
 let cluster: Cluster;

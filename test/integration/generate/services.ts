@@ -1,4 +1,7 @@
-/** Services exposed as FirewallDNATs on the real API server, by a coordinator that is killed again and again. */
+/**
+ * Services exposed as FirewallDNATs on the real API server, by a coordinator that is killed again
+ * and again.
+ */
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
@@ -61,7 +64,9 @@ export const servicesSuite = (worldNow: () => World): void => {
     });
     return items;
   };
-  /** `service uid zone port proto address` of each rule, as the Services that are there ask for it. */
+  /**
+   * `service uid zone port proto address` of each rule, as the Services that are there ask for it.
+   */
   const askedFor = async (): Promise<string[]> => {
     const { items } = await worldNow().client.list(services, {
       namespace: worldNow().namespace,
@@ -103,7 +108,7 @@ export const servicesSuite = (worldNow: () => World): void => {
     return (await cluster.kubectl(['get', 'events', '-n', namespace, ...about])).stdout;
   };
 
-  it('a Service that comes second for a port of a zone gets an Event, and the port when the older has gone', async () => {
+  it('gives a Service that comes second for a port of a zone an Event, and the port when the older has gone', async () => {
     await createService('first', { ports: [port(8_080)] });
     await pause(1_100); // age is told in whole seconds
     await createService('second', { ports: [port(8_080)] });

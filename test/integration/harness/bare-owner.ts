@@ -1,4 +1,7 @@
-/** A program that keeps up a control plane without any node and prints its kubeconfig: somebody's existing cluster. */
+/**
+ * A program that keeps up a control plane without any node and prints its kubeconfig: an existing
+ * cluster.
+ */
 import { launchControlPlane } from '../../kind-test-harness/src/control-plane/launch.ts';
 import { choosePrograms } from '../../kind-test-harness/src/control-plane/programs.ts';
 import { createGuardedDirectory } from '../../kind-test-harness/src/guardian/start.ts';

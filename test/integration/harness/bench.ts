@@ -1,4 +1,7 @@
-/** A namespace with shell "containers" in which a test makes pods and looks at them, all through the API server. */
+/**
+ * A namespace with shell "containers" in which a test makes pods and looks at them, all through the
+ * API server.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { connectCluster, type Cluster } from 'kind-test-harness';
@@ -37,7 +40,9 @@ export type Bench = {
   /** Creates a pod; the spec needs no more than its containers. */
   run: (name: string, spec: object, metadata?: object) => Promise<void>;
   pod: (name: string) => Promise<PodView>;
-  /** The first view of the pod that satisfies the test; fails with the last view after the timeout. */
+  /**
+   * The first view of the pod that satisfies the test; fails with the last view after the timeout.
+   */
   until: (name: string, test: (pod: PodView) => boolean, timeoutMs?: number) => Promise<PodView>;
   log: (pod: string, container: string) => Promise<string>;
   events: (pod: string) => Promise<{ reason: string; message: string; count?: number }[]>;

@@ -23,7 +23,7 @@ const main = (args: string, rest: object = {}) => ({
 });
 
 describe('an image', () => {
-  it('that nothing stands for is ErrImagePull, then ImagePullBackOff, until it is registered', async () => {
+  it('is ErrImagePull when nothing stands for it, then ImagePullBackOff, until it is registered', async () => {
     const image = 'harness.test/late';
     await bench.run('late', { containers: [{ name: 'main', image }] });
     await bench.until('late', (pod) => waitingReason(pod, 'main') === 'ErrImagePull');
@@ -34,7 +34,7 @@ describe('an image', () => {
     expect(containerOf(pod, 'main')?.restartCount).toBe(0);
   });
 
-  it('whose program is not there is a StartError', async () => {
+  it('is a StartError when its program is not there', async () => {
     bench.cluster.registerImages({ 'harness.test/gone': { command: ['/no/such/program'] } });
     await bench.run('gone', {
       containers: [{ name: 'main', image: 'harness.test/gone' }],
@@ -50,7 +50,7 @@ describe('an image', () => {
 });
 
 describe('a container', () => {
-  it('that fails is restarted, the first time at once, then with a growing delay', async () => {
+  it('is restarted when it fails, the first time at once, then with a growing delay', async () => {
     await bench.run('crash', { containers: [main('echo started; exit 3')] });
     const pod = await bench.until('crash', (view) => {
       const container = containerOf(view, 'main');
@@ -67,7 +67,7 @@ describe('a container', () => {
     await bench.kubectl('delete', 'pod', 'crash', '--wait=false');
   });
 
-  it('that is killed comes back fresh, with its volumes, without what it left running', async () => {
+  it('comes back fresh when it is killed, with its volumes, without what it left running', async () => {
     await bench.run('fresh', {
       containers: [
         main(
@@ -99,7 +99,7 @@ describe('a container', () => {
     expect(left.stdout).toBe('');
   });
 
-  it('that ends for good makes its pod Succeeded or Failed', async () => {
+  it('makes its pod Succeeded or Failed when it ends for good', async () => {
     const once = { restartPolicy: 'Never' };
     await bench.run('well', {
       ...once,

@@ -75,7 +75,7 @@ describe('what the controller-manager does while it does not hear of the node', 
 });
 
 describe('probes', () => {
-  it('by httpGet on a mapped port make a container ready and unready', async () => {
+  it('make a container ready and unready by httpGet on a mapped port', async () => {
     await bench.run('web', {
       containers: [
         {
@@ -117,7 +117,7 @@ describe('probes', () => {
     expect(containerOf(pod, 'main')?.restartCount).toBe(0);
   });
 
-  it('by https ask whatever certificate answers', async () => {
+  it('ask by https whatever certificate answers', async () => {
     const { port } = new URL(bench.cluster.server);
     const server = { scheme: 'HTTPS', host: '127.0.0.1', port: Number(port) };
     const ask = (path: string) => ({ httpGet: { ...server, path }, periodSeconds: 1 });
@@ -132,7 +132,7 @@ describe('probes', () => {
     expect(containerOf(pod, 'badly')?.ready).toBe(false);
   });
 
-  it('of liveness restart a container that is stuck', async () => {
+  it('restart a container that is stuck by its liveness', async () => {
     await bench.run('stuck', {
       containers: [
         shell('main', `touch /data/alive; ${RUN_UNTIL_STOPPED}`, {
@@ -262,7 +262,7 @@ describe('deletion', () => {
     expect(await readFile(order, 'utf8')).toBe('started\nstopping\nstopped\n');
   });
 
-  it('by force ends the process too, and a successor of the same name is another pod', async () => {
+  it('ends the process too by force, and a successor of the same name is another pod', async () => {
     const spec = { containers: [shell('main', RUN_UNTIL_STOPPED)], volumes };
     await bench.run('again', spec);
     const before = await bench.until('again', isReady);

@@ -1,4 +1,7 @@
-/** A program that starts a cluster of its own, prints the variables to join it, and keeps it up: for tests that kill it. */
+/**
+ * A program that starts a cluster of its own, prints the variables to join it, and keeps it up: for
+ * tests that kill it.
+ */
 import { dirname } from 'node:path';
 import { startCluster } from 'kind-test-harness';
 

@@ -1,6 +1,7 @@
 /**
- * One pod that stays not ready and flips its waiting reason beside many rules on ten pods: ten minutes of a kubelet's tries, every two
- * seconds, as fast as the API server takes them. Each is a change of the pod that the coordinator sees; what it makes of them is counted.
+ * One pod that stays not ready and flips its waiting reason beside many rules on ten pods: ten
+ * minutes of a kubelet's tries, every two seconds, as fast as the API server takes them. Each is a
+ * change of the pod that the coordinator sees; what it makes of them is counted.
  * `SDEWAN_FLIP_RULES`: how many rules, 100 without it.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** A vitest `globalSetup`: what a node is made of is built before any test, since compilers take as long as a machine has them take. */
+/**
+ * A vitest `globalSetup`: what a node is made of is built before any test, since compilers take as
+ * long as a machine has them take.
+ */
 import { prepareNodePrograms, whyNoNode } from 'kind-test-harness';
 import { prepareTestImage } from './image.ts';
 

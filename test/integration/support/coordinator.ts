@@ -1,4 +1,7 @@
-/** A coordinator that only listens: checks each report against the schema and keeps the last one of each rule. */
+/**
+ * A coordinator that only listens: checks each report against the schema and keeps the last one of
+ * each rule.
+ */
 import { Hono } from 'hono';
 import {
   REPORT_VERSION,
@@ -11,7 +14,7 @@ import { listening } from '../../stack/listening.ts';
 export type ListeningCoordinator = {
   url: string;
   reports: Report[];
-  /** Of the last full report. */
+  /** The states of the last full report. */
   rules: () => readonly RuleReport[];
   /** `Applied`, `Failed: NameTaken` …; undefined when it is not in the last full report. */
   stateOf: (name: string) => string | undefined;

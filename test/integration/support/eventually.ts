@@ -1,7 +1,9 @@
 /** Waiting, for what happens by itself and for what must not. */
 import { expect } from 'vitest';
 
-/** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
+/**
+ * What has to become true by itself; the real thing takes milliseconds, a loaded machine longer.
+ */
 export const eventually = <T>(read: () => T) => {
   return expect.poll(read, { interval: 50 });
 };

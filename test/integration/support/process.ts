@@ -6,7 +6,10 @@ import type { ControlGroup } from '../../attacks/control-group.ts';
 import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
 import { programFile } from '../../stack/programs.ts';
 
-/** Half a second on an idle machine; beside 10,000 of the largest rules on a loaded one it takes minutes. */
+/**
+ * Half a second on an idle machine; beside 10,000 of the largest rules on a loaded one it takes
+ * minutes.
+ */
 export const START_TIMEOUT_MS = 240_000;
 
 const lineSchema = z.looseObject({

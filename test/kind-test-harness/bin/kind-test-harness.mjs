@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript for any Node: hands over to the command line, which is TypeScript and wants a Node that runs it.
+// Plain JavaScript for any Node: hands over to the command line, which is TypeScript and wants a
+// Node that runs it.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 

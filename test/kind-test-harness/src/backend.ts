@@ -1,19 +1,28 @@
-/** The one interface behind which every kind of node stands. The rest of the harness does not depend on what runs the pods. */
+/**
+ * The one interface behind which every kind of node stands. The rest of the harness does not depend
+ * on what runs the pods.
+ */
 import type { ImageStore } from './images.ts';
 import type { ClusterRecord } from './record.ts';
 import type { Backend, Cluster } from './types.ts';
 
 export type BackendContext = {
-  /** Mark of the cluster: goes as `KTH_CLUSTER_ID` into the environment of every process that the backend starts. */
+  /**
+   * Mark of the cluster: goes as `KTH_CLUSTER_ID` into the environment of every process that the
+   * backend starts.
+   */
   clusterId: string;
-  /** The cluster's folder; it goes, with every marked process, when the harness ends in whatever way. */
+  /**
+   * The cluster's folder; it goes, with every marked process, when the harness ends in whatever
+   * way.
+   */
   directory: string;
   logsDirectory: string;
   images: ImageStore;
   imageArchives: readonly string[];
-  /** Of the process backend. */
+  /** The state of the process backend. */
   apiServerArguments: readonly string[];
-  /** Of the process backend. */
+  /** Options of the process backend. */
   nodes: number;
   renewTokensAfterMs?: number | undefined;
   env: NodeJS.ProcessEnv;
@@ -28,7 +37,10 @@ export type RunningBackend = {
   kubectlCommand: readonly string[];
   /** Where the control plane came from and why, for people. */
   reason: string;
-  /** Undoes, in an orderly stop, what the guardian can't know of: neither marked processes nor files in the folder. */
+  /**
+   * Undoes, in an orderly stop, what the guardian can't know of: neither marked processes nor files
+   * in the folder.
+   */
   stop: () => Promise<void>;
 };
 

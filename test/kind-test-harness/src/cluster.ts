@@ -1,4 +1,7 @@
-/** The Cluster that users hold, made from its record alone: the owner and every process that joins get the same. */
+/**
+ * The Cluster that users hold, made from its record alone: the owner and every process that joins
+ * get the same.
+ */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 

@@ -1,4 +1,7 @@
-/** A lock among processes of one machine: a file with its holder's pid, taken over when that process is gone. */
+/**
+ * A lock among processes of one machine: a file with its holder's pid, taken over when that process
+ * is gone.
+ */
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +30,10 @@ export const withFileLock = async <T>(
   }
 };
 
-/** The lock appears with its content in one step (link), so that a crash leaves no lock without a holder. */
+/**
+ * The lock appears with its content in one step (link), so that a crash leaves no lock without a
+ * holder.
+ */
 const tryLock = async (path: string): Promise<boolean> => {
   const mine = `${path}.${randomUUID()}`;
   await writeFile(mine, String(process.pid));

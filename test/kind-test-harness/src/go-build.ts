@@ -1,6 +1,6 @@
 /**
- * Builds Go programs into the user's cache. A binary's place is a hash of everything that makes it, so a stale one is
- * never taken; a lock keeps two builds of the same binary from running at once.
+ * Builds Go programs into the user's cache. A binary's place is a hash of everything that makes it,
+ * so a stale one is never taken; a lock keeps two builds of the same binary from running at once.
  */
 import { createHash } from 'node:crypto';
 import { access, mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
@@ -21,11 +21,11 @@ export type GoProgram = {
   package?: string;
   /** What the binary is called. */
   binary: string;
-  /** Of `go build`, besides those that make builds repeatable. */
+  /** Arguments of `go build`, besides those that make builds repeatable. */
   flags: readonly string[];
   /** Cold build, measured: seconds times cores. */
   coldBuildCoreSeconds: number;
-  /** What does without it, for who has no Go. */
+  /** What does without it, for users without Go. */
   instead?: string;
 };
 
@@ -35,7 +35,10 @@ type BuildDeps = {
   signal?: AbortSignal | undefined;
 };
 
-/** A build that takes longer than this hangs: 20 times the longest cold build on one core is no build. */
+/**
+ * A build that takes longer than this hangs: 20 times the longest cold build on one core is no
+ * build.
+ */
 const BUILD_TIMEOUT_MS = 3_600_000;
 const REPORT_EVERY_MS = 10_000;
 /** With fewer packages than this to compile, Go's own cache is warm. */
@@ -54,7 +57,10 @@ export const findCachedBuild = async (program: GoProgram): Promise<string | unde
   return binary;
 };
 
-/** Builds the binary unless it is there or another process just has. @throws when Go is missing or the build fails. */
+/**
+ * Builds the binary unless it is there or another process just has. @throws when Go is missing or
+ * the build fails.
+ */
 export const buildGoProgram = async (program: GoProgram, deps: BuildDeps): Promise<string> => {
   const binary = await binaryPath(program);
   await mkdir(dirname(binary), { recursive: true });
@@ -91,7 +97,7 @@ const binaryPath = async ({
   return join(cacheDirectory(), name, hash.digest('hex').slice(0, 16), binary);
 };
 
-/** What builds that were killed have left; nobody else builds while we hold the lock. */
+/** What builds that were killed have left; no other process builds while we hold the lock. */
 const removeUnfinished = async (binary: string): Promise<void> => {
   const folder = dirname(binary);
   const unfinished = (await readdir(folder)).filter((name) =>

@@ -1,6 +1,6 @@
 /**
- * Writes a container image of one layer as a docker-archive, which docker, podman, buildah and containerd all import.
- * No engine, no registry, and the same input gives the same bytes.
+ * Writes a container image of one layer as a docker-archive, which docker, podman, buildah and
+ * containerd all import. No engine, no registry, and the same input gives the same bytes.
  */
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -8,7 +8,9 @@ import { dirname } from 'node:path';
 
 import { tar, type TarFile } from './tar.ts';
 
-/** Paths are absolute; parent directories are made. Modes are octal permissions, by default 0755. */
+/**
+ * Paths are absolute; parent directories are made. Modes are octal permissions, by default 0755.
+ */
 export type ImageEntry =
   | { path: string; source: string; mode?: number }
   | { path: string; content: string; mode?: number }

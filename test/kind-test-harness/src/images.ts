@@ -1,6 +1,6 @@
 /**
- * The images that the process kubelet can run: a file each in the cluster's folder, so that any process that uses the
- * cluster can register one without asking the owner.
+ * The images that the process kubelet can run: a file each in the cluster's folder, so that any
+ * process that uses the cluster can register one without asking the owner.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Where the harness keeps things on this machine: a per-user cache that lasts, and one folder per running cluster that does not. */
+/**
+ * Where the harness keeps things on this machine: a per-user cache that lasts, and one folder per
+ * running cluster that does not.
+ */
 import { lstatSync, mkdirSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +13,10 @@ export const KUBERNETES_VERSION = '1.36.3';
 export const cacheDirectory = (env: NodeJS.ProcessEnv = process.env): string =>
   join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'kind-test-harness');
 
-/** Folder that holds a folder for each running cluster of this user. Short, since unix socket paths end at 107 bytes. */
+/**
+ * Folder that holds a folder for each running cluster of this user. Short, since unix socket paths
+ * end at 107 bytes.
+ */
 export const clustersDirectory = (): string => join(tmpdir(), `kth-${process.getuid?.()}`);
 
 /**

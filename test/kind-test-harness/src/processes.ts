@@ -1,6 +1,6 @@
 /**
- * Finds and ends processes by a mark in their environment. Unlike a pid or a process group, the mark survives
- * daemonising and re-parenting and cannot be reused by a stranger.
+ * Finds and ends processes by a mark in their environment. Unlike a pid or a process group, the
+ * mark survives daemonising and re-parenting and cannot be reused by a stranger.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
@@ -15,7 +15,10 @@ export const CONTAINER_MARK = 'KTH_CONTAINER_ID';
 
 const KILL_POLL_MS = 20;
 
-/** Whether the child was started and has not ended yet. One that a signal has ended has no exit code. */
+/**
+ * Whether the child was started and has not ended yet. One that a signal has ended has no exit
+ * code.
+ */
 export const isRunning = ({ pid, exitCode, signalCode }: ChildProcess): boolean =>
   pid !== undefined && exitCode === null && signalCode === null;
 
@@ -34,7 +37,10 @@ export const isMarked = async (pid: number, name: string, value: string): Promis
   return environment.split('\0').includes(`${name}=${value}`);
 };
 
-/** Pids whose environment has `name=value`; processes of other users, zombies and this process are left out. */
+/**
+ * Pids whose environment has `name=value`; processes of other users, zombies and this process are
+ * left out.
+ */
 export const findMarked = async (name: string, value: string): Promise<number[]> => {
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
   const marked = await Promise.all(

@@ -1,4 +1,7 @@
-/** Progress for people: silent while things are quick, so that a warm start prints nothing into a test's output. */
+/**
+ * Progress for people: silent while things are quick, so that a warm start prints nothing into a
+ * test's output.
+ */
 
 /** A start that takes longer than this is worth explaining. */
 const QUIET_MS = 2000;
@@ -9,7 +12,10 @@ export type Progress = {
   end: () => void;
 };
 
-/** With `onProgress`, every line goes there at once; without, lines go to stderr once two seconds have passed. */
+/**
+ * With `onProgress`, every line goes there at once; without, lines go to stderr once two seconds
+ * have passed.
+ */
 export const createProgress = (onProgress?: (line: string) => void): Progress => {
   if (onProgress) return { say: onProgress, end: () => {} };
 

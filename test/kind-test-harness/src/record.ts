@@ -1,4 +1,7 @@
-/** What a running cluster writes down about itself, for other processes: test workers that join it and the CLI. */
+/**
+ * What a running cluster writes down about itself, for other processes: test workers that join it
+ * and the CLI.
+ */
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 

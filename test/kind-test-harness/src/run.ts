@@ -14,7 +14,10 @@ export type RunOptions = {
   onErrorLine?: (line: string) => void;
 };
 
-/** Resolves whatever the exit code is. @throws when the program cannot be started, takes too long or is aborted. */
+/**
+ * Resolves whatever the exit code is. @throws when the program cannot be started, takes too long or
+ * is aborted.
+ */
 export const run = async (
   command: readonly string[],
   options: RunOptions = {},

@@ -13,7 +13,9 @@ import { createProgress } from './progress.ts';
 import { readRecord, writeRecord } from './record.ts';
 import type { Backend, Cluster, ClusterOptions } from './types.ts';
 
-/** Logs of all containers and programs are copied here, in a folder per cluster, before they vanish. */
+/**
+ * Logs of all containers and programs are copied here, in a folder per cluster, before they vanish.
+ */
 const KEEP_LOGS_VARIABLE = 'KIND_TEST_HARNESS_KEEP_LOGS';
 
 const BACKENDS: Readonly<Record<Backend, ClusterBackend>> = {
@@ -22,8 +24,8 @@ const BACKENDS: Readonly<Record<Backend, ClusterBackend>> = {
 };
 
 /**
- * Starts a cluster that lives as long as this process. Warm it takes 3 to 5 s; the first time ever, the control plane
- * is built. @throws with the end of the failing program's log.
+ * Starts a cluster that lives as long as this process. Warm it takes 3 to 5 s; the first time ever,
+ * the control plane is built. @throws with the end of the failing program's log.
  */
 export const startCluster = async (options: ClusterOptions = {}): Promise<Cluster> => {
   requireLinux();
@@ -41,7 +43,8 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
 };
 
 /**
- * Joins the cluster whose folder is in `KIND_TEST_HARNESS_CLUSTER`. Its `stop` ends only what this process opened.
+ * Joins the cluster whose folder is in `KIND_TEST_HARNESS_CLUSTER`. Its `stop` ends only what this
+ * process opened.
  * @throws when the variable is absent or its cluster has ended.
  */
 export const connectCluster = async (env: NodeJS.ProcessEnv = process.env): Promise<Cluster> => {

@@ -1,4 +1,7 @@
-/** The control API of a simulator that runs as a process of its own: /_simulator/…, JSON unless said otherwise. */
+/**
+ * The control API of a simulator that runs as a process of its own: /_simulator/…, JSON unless said
+ * otherwise.
+ */
 import * as z from 'zod';
 import { toBytes, toText } from '../bytes.ts';
 import { parseJson } from '../json.ts';

@@ -1,6 +1,6 @@
 /**
- * The device without its network: file system, UCI, rpcd and the other bus objects, programs, journal and faults, wired
- * together. Every front end (uhttpd's /ubus, ICN's REST) stands on this.
+ * The device without its network: file system, UCI, rpcd and the other bus objects, programs,
+ * journal and faults, wired together. Every front end (uhttpd's /ubus, ICN's REST) stands on this.
  */
 import { existsSync } from 'node:fs';
 import { writeBytes } from '../bytes.ts';
@@ -39,8 +39,8 @@ import {
 
 export type DeviceOptions = {
   /**
-   * The folder that is / of the device; default: one in the state directory. A container gives its own root here, and what a
-   * volume put there before the start (rpcd's logins and rights) is kept.
+   * The folder that is / of the device; default: one in the state directory. A container gives its
+   * own root here, and what a volume put there before the start (rpcd's logins and rights) is kept.
    */
   rootDirectory?: string;
   factory?: Factory;
@@ -52,27 +52,40 @@ export type DeviceOptions = {
   reloadMs?: number;
   /** Milliseconds after which rpcd kills a program: its option `timeout`; 30 s when absent. */
   execTimeoutMs?: number;
-  /** Milliseconds that an action of another service takes, by the package's name; 0 for those that are not there. */
+  /**
+   * Milliseconds that an action of another service takes, by the package's name; 0 for those that
+   * are not there.
+   */
   serviceMs?: Readonly<Record<string, number>>;
   /**
-   * Milliseconds that each call of `uci` takes per KiB of package and staged changes; 0 when absent. With 0.03 a thousand
-   * `uci add` take 4 s; measured: 2.9 to 7.5 s.
+   * Milliseconds that each call of `uci` takes per KiB of package and staged changes; 0 when
+   * absent. With 0.03 a thousand `uci add` take 4 s; measured: 2.9 to 7.5 s.
    */
   uciMsPerKilobyte?: number;
   /**
-   * Milliseconds that a write of a package takes per KiB; 0 when absent: at once. Meanwhile another's commit can be lost, and a file
-   * that is written in place is seen half written (uci/writer.ts). Measured: 0.1 to 0.7 for a commit.
+   * Milliseconds that a write of a package takes per KiB; 0 when absent: at once. Meanwhile
+   * another's commit can be lost, and a file that is written in place is seen half written
+   * (uci/writer.ts). Measured: 0.1 to 0.7 for a commit.
    */
   writeMsPerKilobyte?: number;
   /** The init script of IPsec; that of ICN's image when absent. */
   ipsecScript?: IpsecScript;
-  /** Whether procd reloads a service when rpcd has changed its package, as on ICN's image; false when absent. */
+  /**
+   * Whether procd reloads a service when rpcd has changed its package, as on ICN's image; false
+   * when absent.
+   */
   procdReloads?: boolean;
-  /** iptables commands of /etc/sdewan.user, without the first word; ICN's masquerading on eth0 when absent. */
+  /**
+   * iptables commands of /etc/sdewan.user, without the first word; ICN's masquerading on eth0 when
+   * absent.
+   */
   userRules?: readonly string[];
   /** Whether the journal keeps the text of each write; true when absent. */
   journalTexts?: boolean;
-  /** More programs for `file.exec`, by absolute path; a text is the path of another one that it is a link to. */
+  /**
+   * More programs for `file.exec`, by absolute path; a text is the path of another one that it is a
+   * link to.
+   */
   programs?: Readonly<Record<string, Program | string>>;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The status of netifd and mwan3, made up from their packages: every configured interface is up. Shaped like the
- * recorded answers, which came from stand-ins too.
+ * The status of netifd and mwan3, made up from their packages: every configured interface is up.
+ * Shaped like the recorded answers, which came from stand-ins too.
  */
 import type { Json, JsonObject } from '../json.ts';
 import { ok, type BusObject } from '../rpcd/bus.ts';
@@ -98,7 +98,10 @@ const tracked = (section: UciSection): JsonObject => ({
   })),
 });
 
-/** Each member's share of the weights of its metric. A name over 15 characters is left out, as mwan3 does. */
+/**
+ * Each member's share of the weights of its metric. A name over 15 characters is left out, as mwan3
+ * does.
+ */
 const policies = (store: UciStore): JsonObject => {
   const members = new Map(
     sectionsOf(store, 'mwan3', 'member').map((member) => [

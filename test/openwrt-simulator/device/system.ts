@@ -15,7 +15,7 @@ export const INIT_SCRIPTS: Readonly<Record<string, JsonObject>> = {
   rpcd: { start: 12, enabled: true },
 };
 
-/** Of a package that an image need not have. */
+/** The file of a package that an image need not have. */
 export const KEEPALIVED_SCRIPT = { keepalived: { start: 70, enabled: true, running: true } };
 
 const RC_ACTIONS = new Set(['disable', 'enable', 'stop', 'start', 'restart', 'reload']);

@@ -1,6 +1,6 @@
 /**
- * What a fresh container of the CNF image holds. It is written anew on every start: a restarted CNF has lost all rules,
- * as the real one has.
+ * What a fresh container of the CNF image holds. It is written anew on every start: a restarted CNF
+ * has lost all rules, as the real one has.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { toBytes, writeBytes } from '../bytes.ts';
@@ -22,11 +22,17 @@ export type Factory = {
   packages?: Readonly<Record<string, string>>;
   /** ACL files by name (`x.json`); those that ship with the simulator when absent. */
   aclFiles?: Readonly<Record<string, string>>;
-  /** The administrator `root`, with the rights of a stock LuCI image. Any password passes when absent, as on a fresh OpenWRT. */
+  /**
+   * The administrator `root`, with the rights of a stock LuCI image. Any password passes when
+   * absent, as on a fresh OpenWRT.
+   */
   rootPassword?: string | undefined;
   /** Passwords of more users, for packages with logins of their own. */
   passwords?: Readonly<Record<string, string>>;
-  /** A login for the agent, with the rights of acl/sdewan-agent.json. None when absent: a stock image. */
+  /**
+   * A login for the agent, with the rights of acl/sdewan-agent.json. None when absent: a stock
+   * image.
+   */
   agent?: Login | undefined;
   /** Files of the device (its paths) that a volume holds: they are not the factory's to write. */
   mounted?: readonly string[];

@@ -1,6 +1,7 @@
 /**
- * Certificates of IPsec remotes: base64 in the body, files on the device. REST decodes the files once more when it shows them,
- * which gives garbage, and does not find the second and later files of a field, whose paths it reads with a leading blank.
+ * Certificates of IPsec remotes: base64 in the body, files on the device. REST decodes the files
+ * once more when it shows them, which gives garbage, and does not find the second and later files
+ * of a field, whose paths it reads with a leading blank.
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -17,7 +18,10 @@ export const CERTIFICATE_FIELDS: readonly CertificateField[] = [
 
 type Place = (devicePath: string) => string;
 
-/** Writes one file per part and gives their paths, as UCI holds them. @throws LuaError for what is no base64 */
+/**
+ * Writes one file per part and gives their paths, as UCI holds them. @throws LuaError for what is
+ * no base64
+ */
 export const save = (
   { directory, suffix }: CertificateField,
   remote: string,

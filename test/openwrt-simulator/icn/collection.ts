@@ -15,11 +15,17 @@ export type Collection = {
   /** Whether the object's name is the section's id, else `option name` of an anonymous section. */
   named: boolean;
   fields: readonly Field[];
-  /** After all fields, before the name is looked at; may complete the data. @throws Refusal, LuaError */
+  /**
+   * After all fields, before the name is looked at; may complete the data. @throws Refusal,
+   * LuaError
+   */
   check?: (data: Data, context: Context) => Data;
   /** @throws Refusal */
   inUse?: (name: string, context: Context) => boolean;
-  /** In place of one section of the fields. What it leaves staged is committed after it. @throws Refusal, LuaError */
+  /**
+   * In place of one section of the fields. What it leaves staged is committed after it. @throws
+   * Refusal, LuaError
+   */
   create?: (data: Data, name: string, context: Context) => void;
   show?: (section: UciSection, context: Context) => JsonObject;
   /** Before the sections go. `objects` are all that bear the name. @throws LuaError */
@@ -51,7 +57,9 @@ export const post = (
   return store(collection, data, name, context);
 };
 
-/** Removes and makes anew: the object is gone when the second half fails. @throws Refusal, LuaError */
+/**
+ * Removes and makes anew: the object is gone when the second half fails. @throws Refusal, LuaError
+ */
 export const put = (
   collection: Collection,
   name: string,
@@ -140,6 +148,9 @@ const read = (collection: Collection, name: string, context: Context): JsonObjec
 const showOf = (collection: Collection, section: UciSection, context: Context): JsonObject =>
   collection.show?.(section, context) ?? shown(collection.fields, section);
 
-/** A collection that does not exist but whose path begins like one that does, as a query string makes it. */
+/**
+ * A collection that does not exist but whose path begins like one that does, as a query string
+ * makes it.
+ */
 export const unknownCollection = (): Error =>
   luaError('utils.lua:302', "attempt to index field '?' (a nil value)");

@@ -1,6 +1,7 @@
 /**
- * Fields of REST objects and how a body is checked against them: in their order, the first failure is the answer. No field
- * is ever required, though ICN's source says so, and unknown ones are dropped.
+ * Fields of REST objects and how a body is checked against them: in their order, the first failure
+ * is the answer. No field is ever required, though ICN's source says so, and unknown ones are
+ * dropped.
  */
 import type { Cause } from '../journal.ts';
 import { isArray, isObject, type Json, type JsonObject } from '../json.ts';
@@ -64,7 +65,10 @@ const checked = (field: Field, given: Json, context: Context): Json | undefined 
   return given;
 };
 
-/** A text counts as that many nils, as `#` counts its bytes: harmless to some checks, and then nothing is left. */
+/**
+ * A text counts as that many nils, as `#` counts its bytes: harmless to some checks, and then
+ * nothing is left.
+ */
 const list = (field: Field, given: Json, context: Context): Json | undefined => {
   const items = isArray(given)
     ? given

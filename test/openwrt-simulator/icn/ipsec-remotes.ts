@@ -1,6 +1,7 @@
 /**
- * ipsec/v1/remotes: a named `remote` section and one section per connection, in the one name space of the package. A remote
- * with a `type` is committed half-way, and an empty one stays behind when its connections are refused afterwards.
+ * ipsec/v1/remotes: a named `remote` section and one section per connection, in the one name space
+ * of the package. A remote with a `type` is committed half-way, and an empty one stays behind when
+ * its connections are refused afterwards.
  */
 import { isArray, isObject, type JsonObject } from '../json.ts';
 import type { UciSection } from '../uci/package.ts';

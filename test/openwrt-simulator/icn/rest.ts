@@ -1,4 +1,7 @@
-/** REST below /cgi-bin/luci/sdewan/: paths, verbs and bodies. Nobody is asked for a session: LuCI serves these nodes to all. */
+/**
+ * REST below /cgi-bin/luci/sdewan/: paths, verbs and bodies. It asks for no session: LuCI serves
+ * these nodes to all.
+ */
 import { toBytes, toText } from '../bytes.ts';
 import { convertStrings, isObject, type Json, type JsonObject } from '../json.ts';
 import type { Bus } from '../rpcd/bus.ts';

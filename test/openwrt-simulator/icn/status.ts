@@ -1,6 +1,7 @@
 /**
- * v1/status: what modules report about the running device. Shaped as recorded; the device's links are all up, nothing is tracked,
- * and every configured IPsec connection is established. ICN's own faults in reading `ip route` are not simulated.
+ * v1/status: what modules report about the running device. Shaped as recorded; the device's links
+ * are all up, nothing is tracked, and every configured IPsec connection is established. ICN's own
+ * faults in reading `ip route` are not simulated.
  */
 import { isArray, isObject, type Json, type JsonObject } from '../json.ts';
 import type { Bus } from '../rpcd/bus.ts';

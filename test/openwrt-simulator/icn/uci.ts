@@ -1,6 +1,7 @@
 /**
- * UCI as ICN's Lua uses it: one staging folder for all requests, and the shell's too. What a request leaves staged, the next
- * commit of that package writes. Writes of names that UCI does not take are lost without a word, as LuCI loses them.
+ * UCI as ICN's Lua uses it: one staging folder for all requests, and the shell's too. What a
+ * request leaves staged, the next commit of that package writes. Writes of names that UCI does not
+ * take are lost without a word, as LuCI loses them.
  */
 import type { Cause } from '../journal.ts';
 import { UciError } from '../uci/errors.ts';
@@ -25,7 +26,10 @@ export class IcnUci {
     this.#deps = deps;
   }
 
-  /** The package with what is staged. Empty when rpcd has an error for it, which LuCI's Lua does not look at. */
+  /**
+   * The package with what is staged. Empty when rpcd has an error for it, which LuCI's Lua does not
+   * look at.
+   */
   load(name: string): UciPackage {
     return this.#read(name) ?? new UciPackage(name);
   }

@@ -1,4 +1,7 @@
-/** `dd` on the device's files, as far as it is used to read: if, bs, count, skip. Words its messages as GNU dd does. */
+/**
+ * `dd` on the device's files, as far as it is used to read: if, bs, count, skip. Words its messages
+ * as GNU dd does.
+ */
 import { statSync } from 'node:fs';
 import { readBytes } from '../bytes.ts';
 import type { DeviceRoot } from '../root.ts';

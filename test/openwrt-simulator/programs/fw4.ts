@@ -1,6 +1,7 @@
 /**
- * The `fw4` command and the ruleset that it has put into the kernel. A reload answers 0 even when nft refuses the set and
- * the old one stays, and when the package cannot be read and a ruleset that drops everything is loaded.
+ * The `fw4` command and the ruleset that it has put into the kernel. A reload answers 0 even when
+ * nft refuses the set and the old one stays, and when the package cannot be read and a ruleset that
+ * drops everything is loaded.
  */
 import type { Clock } from '../clock.ts';
 import type { DeviceRoot } from '../root.ts';
@@ -30,7 +31,10 @@ export type Fw4Deps = {
   store: UciStore;
   services: Services;
   clock: Clock;
-  /** Milliseconds that a reload takes for each named section; measured: 0.6. Anonymous ones cost a walk over all others. */
+  /**
+   * Milliseconds that a reload takes for each named section; measured: 0.6. Anonymous ones cost a
+   * walk over all others.
+   */
   reloadMsPerRule: number;
   /** What it takes besides. */
   reloadMs: number;
@@ -78,7 +82,9 @@ export class Fw4 {
     return complained(0, stderr);
   };
 
-  /** `fw4 print` of a package, as a table beside the loaded one; absent: of the one in /etc/config. */
+  /**
+   * `fw4 print` of a package, as a table beside the loaded one; absent: of the one in /etc/config.
+   */
   made(uciPackage = this.#read()): { table: Ruleset; warnings: readonly string[] } {
     const { judgement } = this.#judge(uciPackage);
     const table = new Ruleset();
@@ -86,7 +92,7 @@ export class Fw4 {
     return { table, warnings: judgement.warnings };
   }
 
-  /** Somebody has brought the loaded table to what the package is now. */
+  /** The loaded table was brought to what the package is now. */
   amended(): void {
     this.#loaded = this.#inForce(this.#judge(this.#read()));
   }
@@ -163,5 +169,8 @@ const STATES = { reload: 'does not appear to be', start: 'appears to be already'
 
 const DROP_ALL = { input: 'drop', output: 'drop', forward: 'drop' };
 
-/** Milliseconds for each pair of anonymous sections; from 1.15 s at 1,000 and 6.3 s at 3,000, less 0.6 ms each. */
+/**
+ * Milliseconds for each pair of anonymous sections; from 1.15 s at 1,000 and 6.3 s at 3,000, less
+ * 0.6 ms each.
+ */
 const ANONYMOUS_MS = 0.000_5;

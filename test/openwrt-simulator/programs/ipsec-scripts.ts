@@ -12,7 +12,10 @@ import type { UciStore } from '../uci/store.ts';
 import { createInitScript, type InitScriptDeps } from './init-script.ts';
 import { complained, type Program } from './runner.ts';
 
-/** `icn` and `stock` are classic; `globals` is swanctl's of 2026, which reads its settings from the section of that name. */
+/**
+ * `icn` and `stock` are classic; `globals` is swanctl's of 2026, which reads its settings from the
+ * section of that name.
+ */
 export type IpsecScript = 'icn' | 'stock' | 'swanctl' | 'swanctl-globals';
 
 export const nameOf = (script: IpsecScript): 'ipsec' | 'swanctl' =>

@@ -1,4 +1,7 @@
-/** What strongSwan's commands print of their tunnels: every connection that the package configures is established. */
+/**
+ * What strongSwan's commands print of their tunnels: every connection that the package configures
+ * is established.
+ */
 import type { UciSection } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
 import { complained, printed, type Program } from './runner.ts';

@@ -1,6 +1,7 @@
 /**
- * OpenWRT's init script of keepalived (2.3.3): makes /tmp/keepalived.conf of the package at each start and reload, and starts nothing where section
- * `globals` says that it is not enabled. A reload is a signal: keepalived goes on, with the state of the instances that stay.
+ * OpenWRT's init script of keepalived (2.3.3): makes /tmp/keepalived.conf of the package at each
+ * start and reload, and starts nothing where section `globals` says that it is not enabled. A
+ * reload is a signal: keepalived goes on, with the state of the instances that stay.
  */
 import { toText, writeBytes } from '../bytes.ts';
 import type { DeviceRoot } from '../root.ts';

@@ -1,4 +1,7 @@
-/** The agent's program that looks into the kernel (`agent/openwrt/kernel/helper.ts`), where it is mounted: the same verbs, files and words. */
+/**
+ * The agent's program that looks into the kernel (`agent/openwrt/kernel/helper.ts`), where it is
+ * mounted: the same verbs, files and words.
+ */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -154,7 +157,7 @@ export const createKernelHelper = (deps: Deps): Program => {
   };
 };
 
-/** Of more the whole table is listed. */
+/** The whole table is listed for more than that. */
 const MOST_LISTED_SETS = 10;
 /** What is longer is left in a file. */
 const SHORT = 65_536;

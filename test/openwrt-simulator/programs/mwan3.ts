@@ -1,7 +1,8 @@
 /**
- * What mwan3 puts into table mangle, in the words of `iptables -S`: its chains of policies and rules. As measured on a device with mwan3
- * 2.11 (test/contract/conformance/mwan3.test.ts): each policy is loaded alone, the rules of a family all or none, and what
- * iptables-restore refuses goes to the log only. An uplink that comes or goes changes policies and nothing else.
+ * What mwan3 puts into table mangle, in the words of `iptables -S`: its chains of policies and
+ * rules. As measured on a device with mwan3 2.11 (test/contract/conformance/mwan3.test.ts): each
+ * policy is loaded alone, the rules of a family all or none, and what iptables-restore refuses goes
+ * to the log only. An uplink that comes or goes changes policies and nothing else.
  */
 import { isIPv4 } from 'node:net';
 import { UciError } from '../uci/errors.ts';
@@ -35,7 +36,7 @@ export class Mwan3 {
     this.#store = store;
   }
 
-  /** Of its init script. */
+  /** The lines of its init script. */
   act(action: string): void {
     this.#chains = new Map();
     if (['start', 'restart', 'reload'].includes(action)) this.#load();
@@ -236,8 +237,9 @@ type Member = {
 const markOf = (at: number): string => `0x${((at + 1) << 8).toString(16)}/0x3f00`;
 
 /**
- * A member of the least metric so far begins the chain anew, each of the same goes before it, with its share of those until then. Of one
- * that is offline only what leaves by its device matters, as long as no other is online.
+ * A member of the least metric so far begins the chain anew, each of the same goes before it, with
+ * its share of those until then. Of one that is offline only what leaves by its device matters, as
+ * long as no other is online.
  */
 const policyLines = (
   chain: string,

@@ -1,7 +1,9 @@
 /**
- * What the kernel holds of package network's routes and rules. As measured: netifd sets what is new in a reload, and takes away what is
- * gone, by its own memory; what somebody else has taken out of the kernel stays out. It accepts a route through a gateway that no
- * interface reaches, and the kernel never gets it. A reload of mwan3 takes routes and rules of its ranges with it, whoever made them.
+ * What the kernel holds of package network's routes and rules. As measured: netifd sets what is new
+ * in a reload, and takes away what is gone, by its own memory; what another program has taken out
+ * of the kernel stays out. It accepts a route through a gateway that no interface reaches, and the
+ * kernel never gets it. A reload of mwan3 takes routes and rules of its ranges with it, of any
+ * origin.
  */
 import { UciError } from '../uci/errors.ts';
 import type { UciSection } from '../uci/package.ts';

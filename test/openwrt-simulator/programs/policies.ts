@@ -1,6 +1,7 @@
 /**
- * Tables of nft beside fw4's, as far as the agent's policies use nft: sets that are filled and flushed, chains that nobody looks into, and
- * comments. `nft -f` is one transaction; what it does not know it refuses with a line like nft's.
+ * Tables of nft beside fw4's, as far as the agent's policies use nft: sets that are filled and
+ * flushed, chains that are not looked into, and comments. `nft -f` is one transaction; what it does
+ * not know it refuses with a line like nft's.
  */
 
 type NftSet = { type: string; members: Set<string> };
@@ -85,7 +86,7 @@ export class PolicyTables {
     counters?.set(counter, before + packets);
   }
 
-  /** Of one table, by name. */
+  /** Sets of one table, by name. */
   counters(name: string): ReadonlyMap<string, number> {
     return this.#tables.get(name)?.counters ?? new Map();
   }

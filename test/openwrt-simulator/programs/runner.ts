@@ -1,4 +1,6 @@
-/** The programs of the device that `file.exec` can start. None of them is a program of this machine. */
+/**
+ * The programs of the device that `file.exec` can start. None of them is a program of this machine.
+ */
 import type { Clock } from '../clock.ts';
 import type { Cause } from '../journal.ts';
 import { canonicalPath } from '../root.ts';

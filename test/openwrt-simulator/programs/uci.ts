@@ -1,6 +1,6 @@
 /**
- * The `uci` command, as far as a configuration agent and an administrator's shell start it: `-f FILE import PACKAGE`, `export`,
- * `show`, and `set`, `delete` and `commit`.
+ * The `uci` command, as far as a configuration agent and an administrator's shell start it: `-f
+ * FILE import PACKAGE`, `export`, `show`, and `set`, `delete` and `commit`.
  */
 import { existsSync } from 'node:fs';
 import { readBytes } from '../bytes.ts';
@@ -18,7 +18,10 @@ import {
   type ProgramResult,
 } from './runner.ts';
 
-/** Where an administrator's shell stages its changes; visible to the command, not to rpcd's sessions. */
+/**
+ * Where an administrator's shell stages its changes; visible to the command, not to rpcd's
+ * sessions.
+ */
 export const SHELL_STAGING = '/tmp/.uci';
 
 type Deps = { root: DeviceRoot; store: UciStore; writer: UciWriter };

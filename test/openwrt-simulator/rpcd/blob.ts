@@ -1,10 +1,16 @@
-/** The size of a ubus message as libubox packs it: what counts for the limit at which ubusd drops rpcd. */
+/**
+ * The size of a ubus message as libubox packs it: what counts for the limit at which ubusd drops
+ * rpcd.
+ */
 import type { Json } from '../json.ts';
 
 /** ubusd's limit of one message; rpcd is disconnected, and ends, when it sends a longer one. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
-/** Bytes of a value with its name: a header of 4, the name with its length and NUL padded to 4, the data padded to 4. */
+/**
+ * Bytes of a value with its name: a header of 4, the name with its length and NUL padded to 4, the
+ * data padded to 4.
+ */
 export const blobBytes = (name: string, value: Json): number =>
   4 + padded(2 + name.length + 1) + padded(dataBytes(value));
 

@@ -38,7 +38,7 @@ export class Arguments {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** Of 32 bits. */
+  /** An integer of 32 bits. */
   integer(name: string): number | undefined {
     const value = this.#value(name);
     return typeof value === 'number' && value === (value | 0) ? value : undefined;

@@ -1,4 +1,7 @@
-/** The ubus object `file`: the device's files and programs, each access checked by path (and command line for programs). */
+/**
+ * The ubus object `file`: the device's files and programs, each access checked by path (and command
+ * line for programs).
+ */
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -179,7 +182,7 @@ const describe = (stats: Stats): JsonObject => ({
   mtime: Math.floor(stats.mtimeMs / 1000),
   ctime: Math.floor(stats.ctimeMs / 1000),
   inode: stats.ino,
-  // On a device everything belongs to root, whoever runs the simulator.
+  // On a device everything belongs to root, whichever user runs the simulator.
   uid: 0,
   gid: 0,
   user: 'root',

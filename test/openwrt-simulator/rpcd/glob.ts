@@ -1,4 +1,7 @@
-/** fnmatch(3) as rpcd uses it for rights: no special meaning for `/` or a leading dot, so `*` matches blanks and slashes too. */
+/**
+ * fnmatch(3) as rpcd uses it for rights: no special meaning for `/` or a leading dot, so `*`
+ * matches blanks and slashes too.
+ */
 const compiled = new Map<string, RegExp>();
 
 export const globMatches = (pattern: string, text: string): boolean => {

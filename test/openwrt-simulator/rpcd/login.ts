@@ -1,4 +1,4 @@
-/** Who may log in, as the login sections of the rpcd package say. Read anew at each login. */
+/** The logins, as the login sections of the rpcd package say. Read anew at each login. */
 import type { UciSection } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
 import { passwordMatches } from './passwords.ts';

@@ -1,4 +1,7 @@
-/** Password checks of rpcd: SHA-2 hashes of crypt(3), and `$sha256$<hex>`, which stands for all others in the simulator's own factory. */
+/**
+ * Password checks of rpcd: SHA-2 hashes of crypt(3), and `$sha256$<hex>`, which stands for all
+ * others in the simulator's own factory.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { verify } from 'unixcrypt';
@@ -8,7 +11,10 @@ import { readBytes } from '../bytes.ts';
 export const hashPassword = (password: string): string =>
   `$sha256$${createHash('sha256').update(password, 'latin1').digest('hex')}`;
 
-/** `stored` is the option of the login section: a hash, `$p$<user>` for the entry in /etc/shadow, or '' for any password. */
+/**
+ * `stored` is the option of the login section: a hash, `$p$<user>` for the entry in /etc/shadow, or
+ * '' for any password.
+ */
 export const passwordMatches = (stored: string, password: string, shadowPath: string): boolean => {
   if (stored === '') return true;
   if (/^\$[56]\$/.test(stored)) return verify(password, stored);

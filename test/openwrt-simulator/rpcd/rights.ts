@@ -1,4 +1,7 @@
-/** What a session may do: (scope, object, function) triples whose last two are glob patterns, granted from ACL files. */
+/**
+ * What a session may do: (scope, object, function) triples whose last two are glob patterns,
+ * granted from ACL files.
+ */
 import { readdirSync } from 'node:fs';
 import { readBytes, toBytes, toText } from '../bytes.ts';
 import {
@@ -32,7 +35,10 @@ export class Rights {
     );
   }
 
-  /** As login answers it: sorted by what stands before an object's first wildcard, equal ones in the order of granting. */
+  /**
+   * As login answers it: sorted by what stands before an object's first wildcard, equal ones in the
+   * order of granting.
+   */
   dump(): JsonObject {
     const scopes = [...this.#scopes].sort(([a], [b]) => compare(a, b));
     return Object.fromEntries(
@@ -49,8 +55,8 @@ export class Rights {
 }
 
 /**
- * Grants what the files of `aclDirectory` say to a login section of the rpcd package; without one, the group
- * `unauthenticated`. A file that is no JSON is left out, as rpcd does.
+ * Grants what the files of `aclDirectory` say to a login section of the rpcd package; without one,
+ * the group `unauthenticated`. A file that is no JSON is left out, as rpcd does.
  */
 export const grantFromFiles = (
   rights: Rights,

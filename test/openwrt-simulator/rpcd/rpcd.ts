@@ -1,6 +1,7 @@
 /**
- * rpcd: the bus objects session, uci and file behind one life. When it answers more than ubusd passes on it dies, with
- * all sessions and all that they have staged, and procd starts it again some seconds later.
+ * rpcd: the bus objects session, uci and file behind one life. When it answers more than ubusd
+ * passes on it dies, with all sessions and all that they have staged, and procd starts it again
+ * some seconds later.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
@@ -129,7 +130,10 @@ export class Rpcd {
     this.#cancelRespawn();
   }
 
-  /** libuci reads the package and all that is staged on every call: what makes many `uci add` quadratic. */
+  /**
+   * libuci reads the package and all that is staged on every call: what makes many `uci add`
+   * quadratic.
+   */
   async #takeTime(object: string, args: JsonObject, { session }: Caller): Promise<void> {
     const name = args['config'];
     const { uciMsPerKilobyte, store, clock } = this.#deps;
@@ -153,7 +157,8 @@ export class Rpcd {
         stagingDirectory: (id) => this.#stagingDirectory(id),
       }),
       ...this.#pending.methods(),
-      // /sbin/reload_config runs two seconds after the call; no service of the simulator acts on it.
+      // /sbin/reload_config runs two seconds after the call; no service of the simulator acts on
+      // it.
       reload_config: { arguments: {}, call: () => ({ status: 0 }) },
     });
     bus.add(

@@ -1,4 +1,7 @@
-/** The ubus object `session`: login, rights, values. Session and rights checks of every other call go through `access` here. */
+/**
+ * The ubus object `session`: login, rights, values. Session and rights checks of every other call
+ * go through `access` here.
+ */
 import { stringsOf } from '../json.ts';
 import { STATUS, failed, ok, type Arguments, type BusObject, type Reply } from './bus.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -6,7 +9,10 @@ import { DEFAULT_TIMEOUT_SECONDS, NO_SESSION } from './sessions.ts';
 
 export type SessionObjectDeps = {
   sessions: Sessions;
-  /** A session for these credentials (the pending one when an apply of that user waits for its confirmation), or undefined. */
+  /**
+   * A session for these credentials (the pending one when an apply of that user waits for its
+   * confirmation), or undefined.
+   */
   login: (credentials: {
     username: string;
     password: string;

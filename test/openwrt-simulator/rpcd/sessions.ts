@@ -1,4 +1,7 @@
-/** rpcd's sessions: ids, idle timeouts, rights and values. Every look-up of a session begins its timeout anew. */
+/**
+ * rpcd's sessions: ids, idle timeouts, rights and values. Every look-up of a session begins its
+ * timeout anew.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Json, JsonObject } from '../json.ts';
@@ -84,7 +87,7 @@ export class Sessions {
       session.expiresAtMs = this.#clock.nowMs() + session.timeoutSeconds * 1000;
   }
 
-  /** Lazily: nobody can tell a session that has ended from one that ends when it is next looked for. */
+  /** Lazily: a session that has ended looks like one that ends when it is next looked for. */
   #expire(): void {
     const now = this.#clock.nowMs();
     for (const session of this.#sessions.values())

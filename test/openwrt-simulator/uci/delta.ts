@@ -1,6 +1,7 @@
 /**
- * Delta files: what a session has staged for one package, one change per line. As in libuci a line that cannot be read
- * or made is skipped without a word, and an open quote swallows all that follows.
+ * Delta files: what a session has staged for one package, one change per line. As in libuci a line
+ * that cannot be read or made is skipped without a word, and an open quote swallows all that
+ * follows.
  */
 import { UciError } from './errors.ts';
 import { LineReader } from './lines.ts';
@@ -31,8 +32,8 @@ export const formatChange = (packageName: string, change: UciChange): string => 
 };
 
 /**
- * Makes the changes of a delta file on `uciPackage`. `staged` is what rpcd's `uci changes` shows, lines that could be
- * read but not made included; `made` counts those that could be made.
+ * Makes the changes of a delta file on `uciPackage`. `staged` is what rpcd's `uci changes` shows,
+ * lines that could be read but not made included; `made` counts those that could be made.
  */
 export const applyDelta = (
   uciPackage: UciPackage,

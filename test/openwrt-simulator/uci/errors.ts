@@ -10,7 +10,10 @@ export class UciError extends Error {
   }
 }
 
-/** Syntax error of a config file, in the words of the `uci` command. `line` and `byte` count as libuci counts them. */
+/**
+ * Syntax error of a config file, in the words of the `uci` command. `line` and `byte` count as
+ * libuci counts them.
+ */
 export class UciParseError extends UciError {
   override name = 'UciParseError';
   constructor(reason: string, at: { line: number; byte: number }) {

@@ -1,6 +1,7 @@
 /**
- * The tokens of UCI's two text formats, config files and delta files: words with shell-like quoting that may run over
- * several lines. Owns the position in the text, counted as libuci's error messages count it.
+ * The tokens of UCI's two text formats, config files and delta files: words with shell-like quoting
+ * that may run over several lines. Owns the position in the text, counted as libuci's error
+ * messages count it.
  */
 import { UciParseError } from './errors.ts';
 
@@ -23,7 +24,10 @@ export class LineReader {
     return this.#readMore();
   }
 
-  /** The next line, and those that it runs on to, if all of it matches `pattern`, which is sticky. Else nothing is read. */
+  /**
+   * The next line, and those that it runs on to, if all of it matches `pattern`, which is sticky.
+   * Else nothing is read.
+   */
   lineMatching(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = this.#next;
     const match = pattern.exec(this.#text);
@@ -34,8 +38,8 @@ export class LineReader {
   }
 
   /**
-   * The first word of a command: up to a blank or tab, quotes not looked at. Undefined at the end of the line. Behind another command
-   * of the line libuci skips blanks and tabs alone.
+   * The first word of a command: up to a blank or tab, quotes not looked at. Undefined at the end
+   * of the line. Behind another command of the line libuci skips blanks and tabs alone.
    */
   commandWord(): string | undefined {
     if (this.#position === 0) this.#skipWhitespace();
@@ -94,7 +98,8 @@ export class LineReader {
       const character = this.#current;
       if (character === '' || isSpace(character)) break;
       if (character === ';') {
-        // libuci ends a word in its buffer: in the place of the `;`, unless quotes have made the word shorter than its text.
+        // libuci ends a word in its buffer: in the place of the `;`, unless quotes have made the
+        // word shorter than its text.
         if (this.#position - begin === word.length) this.#position = this.#buffer.length;
         return word;
       }

@@ -1,6 +1,7 @@
 /**
- * One UCI package in memory and the changes that can be made to it, with libuci's rules: what is refused, what counts
- * as no change, where a section or option stands afterwards. Pure; text and files are elsewhere.
+ * One UCI package in memory and the changes that can be made to it, with libuci's rules: what is
+ * refused, what counts as no change, where a section or option stands afterwards. Pure; text and
+ * files are elsewhere.
  */
 import { UciError } from './errors.ts';
 import { isName, isType } from './names.ts';
@@ -101,7 +102,8 @@ export class UciPackage {
     if (!section) this.append(value, change.section);
     else if (section.type === value) return undefined;
     else {
-      // libuci makes a new, named section when the new type does not fit into the place of the old one.
+      // libuci makes a new, named section when the new type does not fit into the place of the old
+      // one.
       if (section.type.length !== value.length) section.anonymous = false;
       section.type = value;
     }

@@ -1,7 +1,8 @@
 /**
- * UCI packages as files: what /etc/config and the staging folders hold, and libuci's ways of changing them. Has no
- * sessions, rights or protocols, so that rpcd and other front ends (ICN's REST) share one store. Reads the disk
- * anew on every call: tests and administrators edit the files behind its back, as on a device.
+ * UCI packages as files: what /etc/config and the staging folders hold, and libuci's ways of
+ * changing them. Has no sessions, rights or protocols, so that rpcd and other front ends (ICN's
+ * REST) share one store. Reads the disk anew on every call: tests and administrators edit the files
+ * behind its back, as on a device.
  */
 import {
   appendFileSync,
@@ -44,13 +45,17 @@ export type UciStoreOptions = {
 export class UciStore {
   readonly configDirectory: string;
   /**
-   * Space of the device: how much of a file can be written. libuci does not look whether it could, and puts what there is of it in place of
-   * the package; rpcd answers 0 (measured with /etc/config on a full tmpfs: an empty file).
+   * Space of the device: how much of a file can be written. libuci does not look whether it could,
+   * and puts what there is of it in place of the package; rpcd answers 0 (measured with /etc/config
+   * on a full tmpfs: an empty file).
    */
   freeBytes = Infinity;
   /** The same where rpcd keeps what is staged; told, and not enforced. */
   freeBytesOfTmp = Infinity;
-  /** Sections that it cannot hold: as in libuci, lines of a delta file about them are skipped, without a word. */
+  /**
+   * Sections that it cannot hold: as in libuci, lines of a delta file about them are skipped,
+   * without a word.
+   */
   skipped: ReadonlySet<string> = new Set();
   readonly #onWrite: UciStoreOptions['onWrite'];
   #temporary = 0;
@@ -85,7 +90,10 @@ export class UciStore {
       : 0;
   }
 
-  /** The package with what `stagingDirectory` holds for it made on top. @throws UciError `not found`, `parse`, `invalid` */
+  /**
+   * The package with what `stagingDirectory` holds for it made on top. @throws UciError `not
+   * found`, `parse`, `invalid`
+   */
   load(name: string, stagingDirectory?: string): LoadedPackage {
     const text = this.text(name);
     if (text === undefined) throw new UciError('not found', `no package: ${name}`);
@@ -103,8 +111,8 @@ export class UciStore {
   }
 
   /**
-   * Writes what is staged into the package, and empties the staging file. No write when no staged line could be made;
-   * then the staging file stays as it is. @throws UciError
+   * Writes what is staged into the package, and empties the staging file. No write when no staged
+   * line could be made; then the staging file stays as it is. @throws UciError
    */
   commit(name: string, stagingDirectory: string, by: Cause): void {
     const text = this.text(name);
@@ -113,7 +121,10 @@ export class UciStore {
     if (merged !== undefined) this.replace(name, merged, by);
   }
 
-  /** The text with what is staged made in it, which empties the staging file. Undefined when nothing could be made. @throws UciError */
+  /**
+   * The text with what is staged made in it, which empties the staging file. Undefined when nothing
+   * could be made. @throws UciError
+   */
   merge(name: string, text: string, stagingDirectory: string): string | undefined {
     const uciPackage = parsePackage(name, text);
     const delta = this.#withoutSkipped(readStaged(stagingDirectory, name));
@@ -131,20 +142,25 @@ export class UciStore {
       .join('');
   }
 
-  /** Drops what is staged for the package. @throws UciError when the package itself cannot be read. */
+  /**
+   * Drops what is staged for the package. @throws UciError when the package itself cannot be read.
+   */
   revert(name: string, stagingDirectory: string): void {
     this.load(name, stagingDirectory);
     if (existsSync(`${stagingDirectory}/${name}`)) truncateSync(`${stagingDirectory}/${name}`);
   }
 
-  /** As `uci import`: the text, written the way libuci writes it, becomes the package. @throws UciParseError */
+  /**
+   * As `uci import`: the text, written the way libuci writes it, becomes the package. @throws
+   * UciParseError
+   */
   import(name: string, text: string, by: Cause): void {
     this.replace(name, formatPackage(parsePackage(name, text)), by);
   }
 
   /**
-   * Puts a whole file in place of the package, atomically; mode and symbolic links stay. A file that is a mount cannot be
-   * replaced: then nothing happens, and as on a device there is no error.
+   * Puts a whole file in place of the package, atomically; mode and symbolic links stay. A file
+   * that is a mount cannot be replaced: then nothing happens, and as on a device there is no error.
    */
   replace(name: string, whole: string, by: Cause): void {
     const text = whole.slice(0, this.freeBytes);
@@ -166,14 +182,17 @@ export class UciStore {
     this.#onWrite({ package: name, by, before, after: text });
   }
 
-  /** Writes the file in place, as a copy does and `file.write` on a device would: a reader may see it empty. */
+  /**
+   * Writes the file in place, as a copy does and `file.write` on a device would: a reader may see
+   * it empty.
+   */
   overwrite(name: string, text: string, by: Cause): void {
     const before = this.text(name);
     writeBytes(this.path(name), text);
     this.written(name, before, by);
   }
 
-  /** Tells that somebody has changed the file, whatever it holds now. */
+  /** Tells that the file was changed, whatever it holds now. */
   written(name: string, before: string | undefined, by: Cause): void {
     this.#onWrite({ package: name, by, before, after: this.text(name) });
   }

@@ -1,9 +1,14 @@
-/** The text of a UCI package: reads all that libuci reads, writes byte for byte what libuci writes. */
+/**
+ * The text of a UCI package: reads all that libuci reads, writes byte for byte what libuci writes.
+ */
 import { LineReader } from './lines.ts';
 import { isName, isPackageName, isType } from './names.ts';
 import { UciPackage, type UciSection } from './package.ts';
 
-/** @throws UciParseError as rpcd and the `uci` command refuse it (both are strict: one bad line fails the whole file). */
+/**
+ * @throws UciParseError as rpcd and the `uci` command refuse it (both are strict: one bad line
+ * fails the whole file).
+ */
 export const parsePackage = (name: string, text: string): UciPackage => {
   const parser = new Parser(name, text);
   return parser.parse();

@@ -1,12 +1,13 @@
 /**
  * How long a write of a package takes, and what others see meanwhile.
  *
- * A commit, as libuci makes it: open the file, wait for the lock of what was opened, read it, write another file, rename that
- * over it. Nobody ever reads a half of it. But the lock is the old file's: who opened it before the rename gets the lock after it,
- * reads the old text, and overwrites the first commit.
+ * A commit, as libuci makes it: open the file, wait for the lock of what was opened, read it, write
+ * another file, rename that over it. No reader gets a half of it. But the lock is the old file's: a
+ * process that opened it before the rename gets the lock after it, reads the old text, and
+ * overwrites the first commit.
  *
- * In place, as rpcd's roll-back, `file.write`, an editor and a shell's `>` write: the file is empty, then half, then whole, and no lock
- * is asked for.
+ * In place, as rpcd's roll-back, `file.write`, an editor and a shell's `>` write: the file is
+ * empty, then half, then whole, and no lock is asked for.
  */
 import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
@@ -27,7 +28,7 @@ export type UciWriter = {
 export type UciWriterDeps = {
   store: UciStore;
   clock: Clock;
-  /** 0: every write is done at once, and nobody comes in between. */
+  /** 0: every write is done at once, and no other comes in between. */
   msPerKilobyte: number;
 };
 

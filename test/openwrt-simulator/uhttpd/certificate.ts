@@ -1,4 +1,4 @@
-/** The certificate that a fresh OpenWRT makes for itself, and that nobody can verify. */
+/** The certificate that a fresh OpenWRT makes for itself, and that cannot be verified. */
 import 'reflect-metadata';
 import {
   PemConverter,

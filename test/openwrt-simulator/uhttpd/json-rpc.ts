@@ -1,4 +1,7 @@
-/** uhttpd's JSON-RPC over ubus: what it takes for a request, its error codes, batches. Works on byte strings. */
+/**
+ * uhttpd's JSON-RPC over ubus: what it takes for a request, its error codes, batches. Works on byte
+ * strings.
+ */
 import { toBytes, toText } from '../bytes.ts';
 import {
   convertStrings,
@@ -42,7 +45,10 @@ export const answerBody = async (deps: JsonRpcDeps, body: string): Promise<strin
   return answerOne(deps, request);
 };
 
-/** The body of the answer to a POST at /ubus/call/<object>, where the session comes from the Authorization header. */
+/**
+ * The body of the answer to a POST at /ubus/call/<object>, where the session comes from the
+ * Authorization header.
+ */
 export const answerRest = async (
   deps: JsonRpcDeps,
   target: { session: string; object: string },
@@ -105,7 +111,10 @@ const idOf = (request: Json | undefined): Json =>
 const isRequest = (request: Json | undefined): request is JsonObject & { method: string } =>
   isObject(request) && request['jsonrpc'] === '2.0' && typeof request['method'] === 'string';
 
-/** uhttpd stops reading at the end of the first value: what follows is ignored. Undefined for anything but an object or array. */
+/**
+ * uhttpd stops reading at the end of the first value: what follows is ignored. Undefined for
+ * anything but an object or array.
+ */
 const firstJsonValue = (body: string): Json | undefined => {
   const text = toText(body);
   const value = parseJson(text) ?? parseJson(text.slice(0, endOfValue(text)));

@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
-/** A POST body at /ubus of more bytes is answered by a parse error, and the connection is closed. */
+/**
+ * A POST body at /ubus of more bytes is answered by a parse error, and the connection is closed.
+ */
 export const MAX_UBUS_BODY_BYTES = 65_536;
 
 /** `body` is a byte string; `reason` stands in place of the usual phrase. */

@@ -1,4 +1,7 @@
-/** Debian's Chromium, driven by puppeteer: without a profile, a sandbox that root cannot have, and any word to anybody on the network. */
+/**
+ * Debian's Chromium, driven by puppeteer: without a profile, a sandbox that root cannot have, and
+ * any word to anybody on the network.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

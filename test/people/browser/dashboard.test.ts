@@ -1,6 +1,7 @@
 /**
- * The dashboard of a real coordinator in Chromium: with the keyboard alone, on a telephone, in the dark, without scripts and with a screen reader's
- * eyes (axe); live. `UPDATE=1` takes the pictures of docs/dashboard.md anew.
+ * The dashboard of a real coordinator in Chromium: with the keyboard alone, on a telephone, in the
+ * dark, without scripts and with a screen reader's eyes (axe); live. `UPDATE=1` takes the pictures
+ * of docs/dashboard.md anew.
  */
 import path from 'node:path';
 import axe from 'axe-core';
@@ -20,7 +21,7 @@ const WORDS = {
 
 let scene: Scene;
 let chromium: RunningChromium;
-/** Of everybody in this file. */
+/** The browser of all tests in this file. */
 const people: Person[] = [];
 
 const person = async (view?: View): Promise<Person> => {
@@ -59,7 +60,8 @@ const pages = (): Readonly<Record<string, string>> => ({
 
 beforeAll(async () => {
   [scene, chromium] = await Promise.all([
-    // A busy machine gives agents no turn; pictures are of a coordinator that has been there for as long.
+    // A busy machine gives agents no turn; pictures are of a coordinator that has been there for as
+    // long.
     createScene({ silentAfterMs: process.env['UPDATE'] === '1' ? 60_000 : 3_600_000 }),
     startChromium(),
   ]);
@@ -76,7 +78,10 @@ afterAll(async () => {
   await scene?.close();
 });
 
-/** As a reader of the docs would meet it: the coordinator has been there for a while, and one rule is refused. */
+/**
+ * As a reader of the docs would meet it: the coordinator has been there for a while, and one rule
+ * is refused.
+ */
 const takePictures = async (): Promise<void> => {
   await vi.waitFor(
     async () => {
@@ -106,7 +111,7 @@ const REFUSED = {
 } as const;
 
 describe('with the keyboard alone', () => {
-  it('somebody signs in, reaches every page, and signs out', async () => {
+  it('signs a user in, reaches every page, and signs out', async () => {
     const { go, tabTo, press, follow, text, page, focused } = await person();
     expect(await go('/')).toBe(401);
     await tabTo(/^A token/);
@@ -139,7 +144,7 @@ describe('with the keyboard alone', () => {
     expect(await go('/events')).toBe(401);
   });
 
-  it('what has the focus is seen to have it, all over the page of a CNF', async () => {
+  it('shows what has the focus, all over the page of a CNF', async () => {
     const { go, press, focused } = await signedIn(scene.admin);
     await go(pages()['cnf'] ?? '');
     for (let tabs = 0; tabs < 12; tabs += 1) {
@@ -199,7 +204,7 @@ describe('without scripts', () => {
 });
 
 describe('live', () => {
-  it('a change is shown without a reload, and the scroll and focus stay', async () => {
+  it('shows a change without a reload, and the scroll and focus stay', async () => {
     const one = await signedIn(scene.admin);
     await one.go(pages()['cnf'] ?? '');
     await one.tabTo(/^FirewallRule\/broken/);
@@ -215,7 +220,7 @@ describe('live', () => {
 });
 
 describe('a session', () => {
-  it('is worth nothing to the page of somebody else, which may not send forms either', async () => {
+  it('is worth nothing to the page of another site, which may not send forms either', async () => {
     const one = await signedIn(scene.admin);
     const cookies = await one.page.browserContext().cookies();
     expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
@@ -226,7 +231,7 @@ describe('a session', () => {
   });
 });
 
-describe('what somebody wrote', () => {
+describe('what a user wrote', () => {
   it('stays text: in names of options, messages of agents, Events', async () => {
     const { go, text, page } = await signedIn(scene.admin);
     const shown: string[] = [];
@@ -243,7 +248,7 @@ describe('what somebody wrote', () => {
 });
 
 describe('when the coordinator is gone', () => {
-  it('the page says since when it hears nothing, and keeps what it had', async () => {
+  it('says on the page since when it hears nothing, and keeps what it had', async () => {
     const one = await signedIn(scene.admin);
     await one.go(pages()['cnf'] ?? '');
     // Theirs would complain as well.
@@ -258,7 +263,7 @@ describe('when the coordinator is gone', () => {
   });
 });
 
-it('no page of this run had anything to complain about, nor had its policy', () => {
+it('has no complaint of any page of this run, nor of its policy', () => {
   expect(people.length).toBeGreaterThan(10);
   expect(people.flatMap(({ complaints }) => complaints)).toEqual([]);
 });

@@ -1,4 +1,6 @@
-/** Somebody at a browser, who looks and types; nothing is done to a page that a person could not do. */
+/**
+ * A person at a browser, who looks and types; nothing is done to a page that a person could not do.
+ */
 import type { Browser, Page } from 'puppeteer-core';
 
 export type Person = {

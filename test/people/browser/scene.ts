@@ -1,6 +1,7 @@
 /**
- * What browsers look at: a namespace of a real API server with a CNF, a coordinator that serves the dashboard with no more rights than
- * deploy/dashboard grants, and agents that report what a test gives them.
+ * What browsers look at: a namespace of a real API server with a CNF, a coordinator that serves the
+ * dashboard with no more rights than deploy/dashboard grants, and agents that report what a test
+ * gives them.
  */
 import { kindOf } from '#shared/resources/registry.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
@@ -14,7 +15,7 @@ import { rule, zone, type Rule } from '../../stack/rules.ts';
 
 const VIEWER_ROLE = 'sdewan-viewer';
 export const PURPOSE = 'cnf-1';
-/** Stands wherever somebody may write what he likes. */
+/** Stands wherever a user may write any text. */
 export const MARKUP = '<script>document.title = "taken over"</script><img src=x onerror=alert(1)>';
 
 export type Scene = {
@@ -22,7 +23,7 @@ export type Scene = {
   url: string;
   /** Namespace. */
   home: string;
-  /** Tokens: of who may see all, and of who may see `home` alone. */
+  /** Tokens: of a user that sees all, and of one that sees `home` alone. */
   admin: string;
   viewer: string;
   /** All rules of `home` are applied, but for those with words of the agent. */
@@ -102,7 +103,7 @@ export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }):
   };
 };
 
-/** Those of the component, without its Deployment; and what is seen by whoever is bound to it. */
+/** Rights of the component, without its Deployment; and what users see that are bound to it. */
 const dashboardGrants = async (cluster: Cluster): Promise<Manifest[]> => {
   const component = (await renderWith(cluster, ['dashboard'])).filter(
     ({ kind, metadata }) =>

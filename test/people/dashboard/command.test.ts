@@ -1,4 +1,7 @@
-/** `sdewan dashboard`: the page of a coordinator of the cluster, through a port-forward, for who holds the code. */
+/**
+ * `sdewan dashboard`: the page of a coordinator of the cluster, through a port-forward, for who
+ * holds the code.
+ */
 import { expect, it } from 'vitest';
 import { e2eCluster } from '../../e2e/cluster.ts';
 import { enterBy, withDashboard } from '../../stack/dashboard.ts';
@@ -7,7 +10,7 @@ import { beginSdewan } from '../../stack/sdewan.ts';
 const cluster = await e2eCluster();
 const dashboard = (...args: string[]) => beginSdewan(cluster, 'dashboard', '--no-browser', ...args);
 
-it('the dashboard is opened signed in, as whom the kubeconfig says or as the viewer, where it is on', async () => {
+it('opens the dashboard signed in, as the user of the kubeconfig or as the viewer, where it is on', async () => {
   const off = await dashboard();
   expect(await off.end()).toEqual({
     code: 1,

@@ -1,4 +1,7 @@
-/** Twenty secrets wherever people and programs put some, and all that the product shows to people: none is in it. */
+/**
+ * Twenty secrets wherever people and programs put some, and all that the product shows to people:
+ * none is in it.
+ */
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +24,7 @@ const PURPOSE = 'cnf-secrets';
 const COORDINATOR_PORT = 9_465;
 const MAX_PAGES = 200;
 
-/** Of the length of a line in a PEM, so that the line can be told wherever it stands. */
+/** Texts of the length of a line in a PEM, so that the line can be told wherever it stands. */
 const body = (of: string): string => Buffer.from(`${of}-`.repeat(5)).toString('base64');
 const pem = (label: string, of: string): string =>
   `-----BEGIN ${label}-----\n${body(of)}\n-----END ${label}-----\n`;
@@ -54,7 +57,10 @@ const PLANTED = {
   'log: token of a header': jwt('planted-19'),
   'log: private key': body('planted-20'),
 } as const;
-/** As it is, and what base64 makes of it within a longer text, which depends on how much stands before it. */
+/**
+ * As it is, and what base64 makes of it within a longer text, which depends on how much stands
+ * before it.
+ */
 const formsOf = (value: string): string[] => [
   value,
   ...['', 'x', 'xx'].map((before) => coded(before + value).slice(before === '' ? 0 : 4, -4)),
@@ -171,7 +177,7 @@ describe('no secret', async () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('of the twenty can be overlooked', () => {
+  it('can be overlooked among the twenty', () => {
     expect(Object.keys(PLANTED)).toHaveLength(20);
     for (const [where, value] of Object.entries(PLANTED))
       for (const before of ['', 'a', 'aa'])
@@ -242,7 +248,7 @@ describe('no secret', async () => {
     });
   });
 
-  it('is on a page of the dashboard, for who may read everything', async () => {
+  it('is on a page of the dashboard, for a user with the right to read everything', async () => {
     await cluster.kubectl(['create', 'serviceaccount', 'admin', '-n', namespace]);
     const binding = ['clusterrolebinding', `${namespace}-admin`];
     await cluster.kubectl([

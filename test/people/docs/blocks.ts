@@ -14,7 +14,10 @@ export const blocksIn = (page: string, text: string): Block[] =>
     text: body.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 
-/** A command of a `console` block begins with `$ ` and goes on to the end of its here-document; one of `sh` is a line. */
+/**
+ * A command of a `console` block begins with `$ ` and goes on to the end of its here-document; one
+ * of `sh` is a line.
+ */
 export const stepsIn = ({ isShown, text }: Pick<Block, 'isShown' | 'text'>): Step[] => {
   if (!isShown)
     return text
@@ -30,7 +33,10 @@ export const stepsIn = ({ isShown, text }: Pick<Block, 'isShown' | 'text'>): Ste
     });
 };
 
-/** The page with what has been printed in its `console` blocks, in their order; undefined: that one stays. */
+/**
+ * The page with what has been printed in its `console` blocks, in their order; undefined: that one
+ * stays.
+ */
 export const withOutput = (text: string, printed: readonly (string | undefined)[]): string => {
   let index = 0;
   return text.replaceAll(FENCED, (whole, indent: string) => {
@@ -41,7 +47,11 @@ export const withOutput = (text: string, printed: readonly (string | undefined)[
   });
 };
 
-/** What is another in each run, or with each new kind: how many kinds there are, names of pods and how many there have been, what is derived from uids, ages, times, and the widths of columns that follow from them. */
+/**
+ * What is another in each run, or with each new kind: how many kinds there are, names of pods and
+ * how many there have been, what is derived from uids, ages, times, and the widths of columns that
+ * follow from them.
+ */
 export const steady = (text: string): string =>
   text
     .replaceAll(/\bcnf-1-[a-z0-9]+-[a-z0-9]{5}\b/g, 'cnf-1-<pod>')

@@ -1,4 +1,7 @@
-/** Who adds a block of commands to a page says here what has to be there before it, or why it cannot run. */
+/**
+ * Who adds a block of commands to a page says here what has to be there before it, or why it cannot
+ * run.
+ */
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { stepsIn } from './blocks.ts';
@@ -14,7 +17,7 @@ const commandsOf = (one: { page: string; blocks: readonly number[] }): string[] 
     return block ? stepsIn(block).map(({ command }) => command) : [];
   });
 
-it('each block is followed once, by one test, or is in the list of those that cannot be, which is short', () => {
+it('follows each block once, by one test, or lists it among those that cannot be, which is short', () => {
   const all = [...blocks.values()].flat().map(nameOf);
   const followed = [...CHAPTERS, ...ELSEWHERE, ...BY_CI, ...exceptions].flatMap((one) =>
     one.blocks.map((at) => nameOf({ page: one.page, at })),

@@ -1,4 +1,7 @@
-/** How each block of the documentation comes to what it shows: in this order, each with what must be there before. */
+/**
+ * How each block of the documentation comes to what it shows: in this order, each with what must be
+ * there before.
+ */
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { createCnf } from '../../stack/cnf.ts';
@@ -16,7 +19,7 @@ import { NAMESPACE, PURPOSE, type Stage } from './stage.ts';
 type Blocks = { page: string; blocks: readonly number[] };
 
 export type Chapter = Blocks & {
-  /** Of the kubeconfig; default: `edge`. */
+  /** The context of the kubeconfig; default: `edge`. */
   namespace?: string;
   before?: (stage: Stage) => Promise<void>;
   after?: (stage: Stage) => Promise<void>;
@@ -103,7 +106,10 @@ const deploymentSchema = z.object({
     template: z.looseObject({}),
   }),
 });
-/** The Deployment, as new: pages before have put the agent into its template. It is to be taken over. */
+/**
+ * The Deployment, as new: pages before have put the agent into its template. It is to be taken
+ * over.
+ */
 const asCnfDeployment = async ({ cluster, kubectl }: Stage): Promise<void> => {
   await kubectl('delete', 'deployment', PURPOSE, '-n', NAMESPACE, '--cascade=foreground');
   await createCnf(cluster, { namespace: NAMESPACE, purpose: PURPOSE, replicas: 2 });
@@ -146,7 +152,7 @@ const webhookOfIcn = {
       admissionReviewVersions: ['v1'],
       sideEffects: 'None',
       clientConfig: { service: { namespace: ICN, name: ICN, path: '/validate-label' } },
-      // Nobody answers for it here.
+      // No program answers for it here.
       failurePolicy: 'Ignore',
       rules: [
         {

@@ -1,6 +1,7 @@
 /**
- * Every block of commands in README.md and docs/ is run, on the running product, and its output is what the page shows. `UPDATE=1` writes what was printed
- * into the pages. What cannot run is in EXCEPTIONS (chapters.ts).
+ * Every block of commands in README.md and docs/ is run, on the running product, and its output is
+ * what the page shows. `UPDATE=1` writes what was printed into the pages. What cannot run is in
+ * EXCEPTIONS (chapters.ts).
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

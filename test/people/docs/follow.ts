@@ -20,7 +20,7 @@ const GOES_ON = /^sdewan dashboard/;
 const LOOKS = /^(kubectl get|sdewan (status|rules|explain|check|rollout status)) /;
 const LOOK_AGAIN_MS = 20_000;
 const PAUSE_MS = 1_000;
-/** By their answers, which are not failures: no, and that nobody can tell. */
+/** By their answers, which are not failures: no, and that it cannot be told. */
 const MAY_SAY_NO = /^(npx )?sdewan (status|explain|diff|check|wait|version|trace)\b|\| grep /;
 /** Without `--yes`. */
 const ASKS = /^npx sdewan uninstall(?!.* --yes)/;
@@ -74,7 +74,7 @@ const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')));
 
-/** Of a command that is not run: what it names that is not there. */
+/** What a command that is not run names that is not there. */
 export const missingIn = (command: string): string[] => {
   const [, script] = /^npm run ([\w:-]+)/.exec(command) ?? [];
   const files = [...command.matchAll(/(?<=^| )(?:test|shared|agent|coordinator)\/[\w./-]+/g)];

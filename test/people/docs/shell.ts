@@ -6,7 +6,10 @@ import { isRunning } from 'kind-test-harness';
 export type Printed = { code: number | null; text: string };
 export type Shell = {
   run: (command: string) => Promise<Printed>;
-  /** Resolves when it has printed something, with what ends it, which throws when it has ended by itself until then. */
+  /**
+   * Resolves when it has printed something, with what ends it, which throws when it has ended by
+   * itself until then.
+   */
   begin: (command: string) => Promise<() => Promise<void>>;
 };
 

@@ -1,4 +1,7 @@
-/** Where the commands of the documentation are run: a folder with the files that they name, `kubectl` of the test's cluster, and `sdewan` of this clone. */
+/**
+ * Where the commands of the documentation are run: a folder with the files that they name,
+ * `kubectl` of the test's cluster, and `sdewan` of this clone.
+ */
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -36,7 +39,7 @@ export const createStage = async (cluster: Cluster): Promise<Stage> => {
   await writeFile(path.join(folder, '.kubeconfig'), config.stdout);
   const shell = createShell({
     cwd: folder,
-    // Without a screen nobody opens a browser.
+    // Without a screen no browser is opened.
     env: { KUBECONFIG: path.join(folder, '.kubeconfig'), NO_COLOR: '1', DISPLAY: '' },
     programs: {
       kubectl: cluster.kubectlCommand,

@@ -1,6 +1,7 @@
 /**
- * The agent's helper with a real nft, in a network namespace of its own: what it loads is listed as the agent reads it back. The device that the
- * helper runs on has BusyBox' shell, and this machine another one; test/contract has the rest.
+ * The agent's helper with a real nft, in a network namespace of its own: what it loads is listed as
+ * the agent reads it back. The device that the helper runs on has BusyBox' shell, and this machine
+ * another one; test/contract has the rest.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * A network of namespaces: one for each pod of the cases, and between them the CNF's, through which all their packets pass. In each pod's a
- * prober runs (`prober.mjs`). All goes when `close` is called, or with the namespaces' last process.
+ * A network of namespaces: one for each pod of the cases, and between them the CNF's, through which
+ * all their packets pass. In each pod's a prober runs (`prober.mjs`). All goes when `close` is
+ * called, or with the namespaces' last process.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -15,13 +16,19 @@ export type Request =
 export type Network = {
   /** In the CNF's namespace: makes the kernel what the file says. @throws with nft's words */
   load: (file: string) => Promise<void>;
-  /** No packet belongs any more to a connection that the CNF's kernel knows: one that was allowed a case ago would pass as open. */
+  /**
+   * No packet belongs any more to a connection that the CNF's kernel knows: one that was allowed a
+   * case ago would pass as open.
+   */
   forgetFlows: () => Promise<void>;
   /** Starts a program in the CNF's namespace, and gives what it prints. @throws with its words */
   inCnf: (command: string, ...params: readonly string[]) => Promise<string>;
   /** What the prober of that pod answers. */
   probe: (pod: string, request: Request) => Promise<boolean>;
-  /** `<address of the sender> . <port>` of the SCTP packets that have come to the pod since the last call. */
+  /**
+   * `<address of the sender> . <port>` of the SCTP packets that have come to the pod since the last
+   * call.
+   */
   arrivedBySctp: (pod: string) => Promise<string[]>;
   close: () => Promise<void>;
 };
@@ -114,8 +121,9 @@ route add default via ${GATEWAY[6]} dev eth0
 `;
 
 /**
- * No program here sends SCTP, and kernels may lack it: UDP to port 40080 leaves as SCTP to port 80, whose header begins with the same two
- * ports; its tag, which is 0 in a first packet, is where UDP has length and checksum. What arrives is noted before anything looks at it.
+ * No program here sends SCTP, and kernels may lack it: UDP to port 40080 leaves as SCTP to port 80,
+ * whose header begins with the same two ports; its tag, which is 0 in a first packet, is where UDP
+ * has length and checksum. What arrives is noted before anything looks at it.
  */
 const SCTP_TABLE = `table inet probe {
   set seen4 { type ipv4_addr . inet_service; flags dynamic; size 1024; }

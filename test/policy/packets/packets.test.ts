@@ -1,6 +1,6 @@
 /**
- * The 53 cases with real packets: the product's table in the kernel of a namespace through which the packets of nine others pass, by IPv4 and
- * IPv6. Needs root, and the programs ip and nft.
+ * The 53 cases with real packets: the product's table in the kernel of a namespace through which
+ * the packets of nine others pass, by IPv4 and IPv6. Needs root, and the programs ip and nft.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { membersFile, removalFile, wholeFile, type PolicyTable } from '#shared/policy/table.ts';
@@ -18,7 +18,10 @@ import type { PodOf, World } from '../evaluator.ts';
 import { tableOf } from '../product.ts';
 import { createNetwork, GATEWAY, ZONE_TABLE, type Network } from './network.ts';
 
-/** What is to be denied would arrive at once; what is to pass may take its time on a busy machine, and is sent again meanwhile. */
+/**
+ * What is to be denied would arrive at once; what is to pass may take its time on a busy machine,
+ * and is sent again meanwhile.
+ */
 const DENIED_MS = 500;
 const PASSES_MS = 20_000;
 
@@ -28,7 +31,10 @@ beforeAll(async () => {
 });
 afterAll(() => network.close());
 
-/** Policies for blocks of either family, each of which leaves the other family to its twin: they unite. */
+/**
+ * Policies for blocks of either family, each of which leaves the other family to its twin: they
+ * unite.
+ */
 const worldOfBoth = (step: Step): World => {
   const [four, six] = [worldOf(step, 4), worldOf(step, 6)];
   return { ...four, policies: [...four.policies, ...six.policies] };
@@ -173,7 +179,7 @@ describe('what changes', () => {
     expect(tried).toBeGreaterThan(50);
   });
 
-  test('an address that is reused by a pod outside the group is out at once', async () => {
+  test('takes an address out at once that a pod outside the group uses again', async () => {
     const { pods, ...world } = worldOf(onlyFrom(true), 4);
     await bring(tableOf({ ...world, pods }));
     expect(await isAnswered(PASSES_MS)).toBe(true);
@@ -218,7 +224,7 @@ describe('what changes', () => {
     await expect(connected).resolves.toBe('connected');
   });
 
-  test('nothing is left of tables that are removed, and everything passes', async () => {
+  test('leaves nothing of tables that are removed, and everything passes', async () => {
     await bring(tableOf(worldOf(onlyFrom(false), 4)));
     await network.load(removalFile());
     expect(await network.inCnf('nft', 'list', 'tables')).toBe(`table inet ${ZONE_TABLE}\n`);

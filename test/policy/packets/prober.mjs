@@ -1,6 +1,7 @@
 /**
- * In a pod's network namespace: answers connections on ports 80 and 81 by TCP and UDP, and makes them when asked on stdin, one JSON line each:
- * `{id, to, protocol, port, waitMs}`. Each answer is a line `{id, passed}`. SCTP: sends packets, and never knows whether they arrive.
+ * In a pod's network namespace: answers connections on ports 80 and 81 by TCP and UDP, and makes
+ * them when asked on stdin, one JSON line each: `{id, to, protocol, port, waitMs}`. Each answer is
+ * a line `{id, passed}`. SCTP: sends packets, and never knows whether they arrive.
  */
 import { createSocket } from 'node:dgram';
 import { createServer, connect } from 'node:net';
@@ -11,7 +12,10 @@ const FAMILIES = ['0.0.0.0', '::'];
 /** What is lost of UDP is lost. */
 const AGAIN_MS = 150;
 const NEW_FLOW_MS = 2_000;
-/** UDP to this port becomes SCTP on the way out of the namespace; the port that is meant is this one less. */
+/**
+ * UDP to this port becomes SCTP on the way out of the namespace; the port that is meant is this one
+ * less.
+ */
 const SCTP_OFFSET = 40_000;
 
 const tell = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
@@ -31,7 +35,10 @@ const byTcp = ({ to, port, waitMs }) =>
     socket.on('connect', () => socket.write('?'));
   });
 
-/** After two seconds from another port: one flow in CI got no answer for 20 s, though its pair was allowed. */
+/**
+ * After two seconds from another port: one flow in CI got no answer for 20 s, though its pair was
+ * allowed.
+ */
 const byUdp = ({ to, port, waitMs }) =>
   new Promise((resolve) => {
     const sockets = [];
@@ -70,7 +77,10 @@ const bySctp = ({ to, port }) =>
 
 const WAYS = { TCP: byTcp, UDP: byUdp, SCTP: bySctp };
 
-/** A connection that is kept open: `{id, keep: {to, port}}` opens it, `{id, ask: true}` sends over it and waits for an answer. */
+/**
+ * A connection that is kept open: `{id, keep: {to, port}}` opens it, `{id, ask: true}` sends over
+ * it and waits for an answer.
+ */
 let kept;
 const keep = ({ to, port }) =>
   new Promise((resolve) => {

@@ -83,7 +83,8 @@ export const samples: Samples = {
     changed: { network: 'ovn-net1', addresses: ['192.168.78.1/24'], virtualRouterId: 7 },
     shows: ['keepalived.sdewan_vip_k_vip_1 address', '192.168.77.1/24', '192.168.78.1/24'],
   },
-  // keepalived holds the address where no other pod is nearer, and the kernel makes the route of it.
+  // keepalived holds the address where no other pod is nearer, and the kernel makes the route of
+  // it.
   kernel: {
     fw4: {
       created: [/^route 192\.168\.77\.0\/24 dev net1 .* src 192\.168\.77\.1$/],

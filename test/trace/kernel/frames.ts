@@ -1,4 +1,7 @@
-/** Packets as bytes, with a number that the kernel's trace and the receiver tell: the id of IPv4, the flow label of IPv6. */
+/**
+ * Packets as bytes, with a number that the kernel's trace and the receiver tell: the id of IPv4,
+ * the flow label of IPv6.
+ */
 import { addressOf, familyOf, numberOf } from '#shared/util/addresses.ts';
 import type { SentPacket } from '../scenes.ts';
 
@@ -12,7 +15,7 @@ const bytesOf = (address: string): Buffer => {
   );
 };
 
-/** Of the internet: the complement of the sum of all words. */
+/** The checksum of the internet: the complement of the sum of all words. */
 const checksum = (...parts: readonly Buffer[]): number => {
   const all = Buffer.concat(parts);
   let sum = 0;

@@ -1,4 +1,7 @@
-/** Firewalls that nobody has seen before, judged by the kernel of this machine: as many packets as SDEWAN_TRACE_PACKETS says. */
+/**
+ * Firewalls that are made anew in each run, judged by the kernel of this machine: as many packets
+ * as SDEWAN_TRACE_PACKETS says.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SEED } from '#shared/runtime/testing.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
@@ -31,7 +34,7 @@ const decidingThoughHidden = (
 };
 
 it(
-  'the kernel does what both readings say, with packets that are really sent, and no rule decides that is called hidden',
+  'finds that the kernel does what both readings say, with packets that are really sent, and no rule decides that is called hidden',
   async () => {
     let judged = 0;
     let undecided = 0;

@@ -1,6 +1,7 @@
 /**
- * The kernel as judge: firewall4's own templates render a scene, nft loads it in a network namespace, each packet is really sent over veth,
- * and `nft monitor trace` says who decided. Needs root on Linux, nft, a C compiler, and an OpenWRT with firewall4 (SDEWAN_OPENWRT_ROOTFS).
+ * The kernel as judge: firewall4's own templates render a scene, nft loads it in a network
+ * namespace, each packet is really sent over veth, and `nft monitor trace` says who decided. Needs
+ * root on Linux, nft, a C compiler, and an OpenWRT with firewall4 (SDEWAN_OPENWRT_ROOTFS).
  */
 import {
   execFileSync,
@@ -49,13 +50,18 @@ const AFTER = 65_002;
 const LIST = ['-s', 'list', 'table', 'inet', 'fw4'];
 
 export type Judged = {
-  /** One for each packet; undefined where its trace is not whole, or it was not the first of its connection. */
+  /**
+   * One for each packet; undefined where its trace is not whole, or it was not the first of its
+   * connection.
+   */
   judgements: readonly (Judgement | undefined)[];
   /** The rules of the kernel, as nft prints them. */
   listing: string;
 };
 
-/** firewall4 with its own ucode and libc; what stands for the bus and for uci comes before its own. */
+/**
+ * firewall4 with its own ucode and libc; what stands for the bus and for uci comes before its own.
+ */
 const IN_ROOT = [
   '--mount',
   'sh',

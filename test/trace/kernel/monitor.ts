@@ -12,7 +12,10 @@ const stepIn = (line: string): { id: string; step: Step } | undefined => {
   return { id, step: { table, chain, kind, text: text ?? '' } };
 };
 
-/** Lines of one packet, by its number. A packet begins anew at the first hook: the kernel uses its ids again. */
+/**
+ * Lines of one packet, by its number. A packet begins anew at the first hook: the kernel uses its
+ * ids again.
+ */
 export class Monitor {
   readonly steps = new Map<number, Step[]>();
   readonly #numbers = new Map<string, number>();

@@ -1,6 +1,7 @@
 /**
- * No rule lets more through than it says: of what the kinds take, firewall4's own templates leave no option out, and what they would leave out is not
- * written at all, so that the kernel accepts no packet that the rule as written would not.
+ * No rule lets more through than it says: of what the kinds take, firewall4's own templates leave
+ * no option out, and what they would leave out is not written at all, so that the kernel accepts no
+ * packet that the rule as written would not.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { referencesOf } from '#shared/compile/check.ts';
@@ -81,7 +82,7 @@ type Case = {
   rule: RuleObject;
   /** One that the rule as written does not accept. */
   packet: SentPacket;
-  /** As firewall4 would get the rule if nobody looked. */
+  /** As firewall4 would get the rule without the look. */
   naive: UciSection;
 };
 const section = (type: string, options: UciSection['options']): UciSection => ({

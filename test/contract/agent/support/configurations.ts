@@ -1,4 +1,7 @@
-/** Whole configurations: an administrator's sections and stored rules, with values in every spelling that a parser of OpenWRT takes, and some that none takes. */
+/**
+ * Whole configurations: an administrator's sections and stored rules, with values in every spelling
+ * that a parser of OpenWRT takes, and some that none takes.
+ */
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf, ruleOf } from '#shared/compile/testing.ts';
 import { isUciValue } from '#shared/uci/names.ts';
@@ -75,7 +78,10 @@ const usual = [...createOpenwrt().packages.values()].flatMap(({ name, sections }
   [...sections, ...(compiled.get(name) ?? [])].map((section) => ({ name, section })),
 );
 
-/** One or two values of a usual section in another spelling, and sometimes an option that it does not have otherwise. */
+/**
+ * One or two values of a usual section in another spelling, and sometimes an option that it does
+ * not have otherwise.
+ */
 const anyForeign = fc
   .record({
     usual: fc.constantFrom(...usual),
@@ -100,7 +106,10 @@ const anyForeign = fc
     return { uciPackage, section: { ...section, ...own, options } };
   });
 
-/** A stored rule, which admission may have taken when it knew less: one field of a sample has another spelling. */
+/**
+ * A stored rule, which admission may have taken when it knew less: one field of a sample has
+ * another spelling.
+ */
 const anyRule = fc
   .record({
     sample: fc.constantFrom(...specs),

@@ -1,4 +1,6 @@
-/** A CNF as ICN's controller configured it: what it sent to REST, and the CRs that it was made from. */
+/**
+ * A CNF as ICN's controller configured it: what it sent to REST, and the CRs that it was made from.
+ */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { icnPost, MWAN3_RULE, ofIcn, PROPOSAL, REMOTE } from './icn.ts';
 import type { TestOpenwrt } from './openwrt.ts';
@@ -27,7 +29,10 @@ export const ruleCr = (options: object = {}, metadata: object = ofIcn): RuleObje
     metadata,
   );
 
-/** One object of each kind that ICN's REST keeps in the packages where ours are, and the CRs that they were made from. */
+/**
+ * One object of each kind that ICN's REST keeps in the packages where ours are, and the CRs that
+ * they were made from.
+ */
 export const configureAll = async (openwrt: TestOpenwrt): Promise<RuleObject[]> => {
   const snat = { src_ip: '10.1.0.0/16', src_dip: '10.0.0.1', dest: 'wan', proto: 'tcp' };
   const dnat = {

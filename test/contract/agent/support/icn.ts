@@ -1,4 +1,6 @@
-/** What ICN's controller does to a CNF: the REST calls with which it configures one, in its order. */
+/**
+ * What ICN's controller does to a CNF: the REST calls with which it configures one, in its order.
+ */
 import { ICN_FINALIZERS } from '#shared/names.ts';
 import type { JudgedSection } from '../../../judge/uci.ts';
 import type { TestOpenwrt } from './openwrt.ts';
@@ -7,7 +9,10 @@ import type { TestOpenwrt } from './openwrt.ts';
 export const ICN_FINALIZER = 'rule.finalizers.sdewan.akraino.org';
 export const ofIcn = { finalizers: [ICN_FINALIZER] };
 
-/** What ICN's controller sends for three of its kinds, less the name; in an Mwan3Rule and an IpsecProposal it is the spec as well. */
+/**
+ * What ICN's controller sends for three of its kinds, less the name; in an Mwan3Rule and an
+ * IpsecProposal it is the spec as well.
+ */
 export const MWAN3_RULE = {
   policy: 'balance',
   src_ip: '10.0.0.0/24',
@@ -23,7 +28,7 @@ export const PROPOSAL = {
   hash_algorithm: 'sha256',
   dh_group: 'modp3072',
 };
-/** Of a remote; REST has its address as `gateway`, an IpsecSite as `remote`. */
+/** The address of a remote; REST has it as `gateway`, an IpsecSite as `remote`. */
 export const REMOTE = {
   authentication_method: 'psk',
   pre_shared_key: 'not-a-secret',
@@ -53,7 +58,9 @@ export const icnPost = async (openwrt: TestOpenwrt, path: string, body: object):
   if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${text}`);
 };
 
-/** The texts of a package after each write since the `after`th entry of the journal, and who wrote. */
+/**
+ * The texts of a package after each write since the `after`th entry of the journal, and who wrote.
+ */
 export const writesSince = (
   openwrt: TestOpenwrt,
   after: number,

@@ -1,6 +1,7 @@
 /**
- * A simulator with a login for the agent, and a folder of the agent's own, for tests in one process. It takes the time that a
- * device takes, on a clock that agent and simulator share: what calls it is awaited with `clock.until`.
+ * A simulator with a login for the agent, and a folder of the agent's own, for tests in one
+ * process. It takes the time that a device takes, on a clock that agent and simulator share: what
+ * calls it is awaited with `clock.until`.
  */
 import {
   cpSync,
@@ -30,13 +31,18 @@ const PACKAGES = ['firewall', 'mwan3', 'ipsec', 'network', 'keepalived'];
 const LOGIN = { username: 'sdewan', password: 'agent-pw' };
 const STOCK_ACLS = join(import.meta.dirname, '../../../openwrt-simulator/factory/acl');
 
-/** Measured: 1,000 `uci add` with an apply every 25 take 2.9 to 3.5 s, `fw4 reload` of 1,000 named rules 0.62 s. */
+/**
+ * Measured: 1,000 `uci add` with an apply every 25 take 2.9 to 3.5 s, `fw4 reload` of 1,000 named
+ * rules 0.62 s.
+ */
 const AS_MEASURED = { uciMsPerKilobyte: 0.03, reloadMsPerRule: 0.6 };
 
 /** No page of LuCI's is about IPsec, so an operator has to add this. */
 const IPSEC_ACL = { 'sdewan-ipsec': { read: { uci: ['ipsec'] }, write: { uci: ['ipsec'] } } };
 
-/** ICN's image: root with the rights of LuCI's pages, and a procd that reloads what was committed. */
+/**
+ * ICN's image: root with the rights of LuCI's pages, and a procd that reloads what was committed.
+ */
 const stockOptions = (): SimulatorOptions => ({
   procdReloads: true,
   factory: {
@@ -79,18 +85,22 @@ export type TestOpenwrt = {
 
 export type OpenwrtOptions = SimulatorOptions & {
   /**
-   * `stock`: only the administrator of a stock LuCI image, who may use `uci` and little else. `mounted`: the agent's own, as the kubelet
-   * mounts its files. `own`, when absent: the same made by an operator, so without the helper that looks into the kernel.
+   * `stock`: only the administrator of a stock LuCI image, with the right to `uci` and little else.
+   * `mounted`: the agent's own, as the kubelet mounts its files. `own`, when absent: the same made
+   * by an operator, so without the helper that looks into the kernel.
    */
   login?: 'own' | 'stock' | 'mounted';
-  /** `real`: the machine's, where somebody else takes part, such as an API server. `shared` when absent. */
+  /** `real`: the machine's, where others take part, such as an API server. `shared` when absent. */
   time?: 'shared' | 'real';
 };
 
 const MEMORY = '/dev/shm';
 const ENOUGH_BYTES = 256 * 1_048_576;
 
-/** In memory where there is enough: the agent has its files written to the disk, and tests would mostly wait for that. */
+/**
+ * In memory where there is enough: the agent has its files written to the disk, and tests would
+ * mostly wait for that.
+ */
 const newFolder = (): string => {
   const { bavail, bsize } = existsSync(MEMORY) ? statfsSync(MEMORY) : { bavail: 0, bsize: 0 };
   const parent = bavail * bsize < ENOUGH_BYTES ? tmpdir() : MEMORY;

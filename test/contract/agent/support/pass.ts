@@ -1,4 +1,7 @@
-/** Passes without an API server: the agent's middle on a simulator, with rules of the test, on one clock. */
+/**
+ * Passes without an API server: the agent's middle on a simulator, with rules of the test, on one
+ * clock.
+ */
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { kinds } from '#shared/resources/registry.ts';
@@ -32,9 +35,15 @@ export type TestPass = {
   /** As the pass has it; each call lets time pass until it is done. */
   driver: Driver;
   run: (rules: readonly RuleObject[], signal?: AbortSignal) => Promise<string>;
-  /** Runs the agent's loop until a pass gets through. @throws Error when that takes more than `most` (one try when absent) */
+  /**
+   * Runs the agent's loop until a pass gets through. @throws Error when that takes more than `most`
+   * (one try when absent)
+   */
   converge: (rules: readonly RuleObject[], most?: Effort) => Promise<Effort>;
-  /** Runs the agent's loop beside the test, for what OpenWRT does by itself. No rules: the API server has listed none yet. */
+  /**
+   * Runs the agent's loop beside the test, for what OpenWRT does by itself. No rules: the API
+   * server has listed none yet.
+   */
   follow: (rules: () => readonly RuleObject[] | undefined) => Following;
   reports: () => RuleReport[];
   /** `Applied`, `Failed: NameTaken` … by name of the rule. */
@@ -45,7 +54,7 @@ export type TestPass = {
   transactions: () => string[];
 };
 
-/** Of the pod, from its annotation. */
+/** The networks of the pod, from its annotation. */
 export const SEED_NETWORKS = JSON.stringify({
   type: 'ovn4nfv',
   interface: [

@@ -1,4 +1,7 @@
-/** The time that a test's agent and OpenWRT live in: one for both, which passes without waiting, or this machine's. */
+/**
+ * The time that a test's agent and OpenWRT live in: one for both, which passes without waiting, or
+ * this machine's.
+ */
 import { systemClock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../../../../agent/openwrt/driver.ts';
 import type { SharedClock } from '../../../stack/shared-clock.ts';

@@ -1,4 +1,7 @@
-/** The command line of each program of the control plane. Every flag beyond the plainly needed has its reason here. */
+/**
+ * The command line of each program of the control plane. Every flag beyond the plainly needed has
+ * its reason here.
+ */
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 
@@ -20,11 +23,12 @@ export const controlPlaneArguments = (
 ): readonly string[] => ARGUMENTS[program]?.(input) ?? [];
 
 /**
- * Loopback addresses, so that the process kubelet can listen on ClusterIPs and the API server reaches webhooks by them (accepted
- * by kube-apiserver 1.36, measured). Above those of pods; chosen at random for clusters that run at the same time.
+ * Loopback addresses, so that the process kubelet can listen on ClusterIPs and the API server
+ * reaches webhooks by them (accepted by kube-apiserver 1.36, measured). Above those of pods; chosen
+ * at random for clusters that run at the same time.
  */
 const SERVICE_RANGE = `127.${randomInt(240, 255)}.0.0/16`;
-/** For Services that ask for both families; nobody listens on these, so clusters can share it. */
+/** For Services that ask for both families; nothing listens on these, so clusters can share it. */
 const SERVICE_RANGE_V6 = 'fd00:10:96::/112';
 
 const etcdUrl = ({ addresses }: ArgumentsInput): string => `http://127.0.0.1:${addresses.etcd}`;
@@ -51,7 +55,7 @@ const ARGUMENTS: Partial<Record<ProgramName, (input: ArgumentsInput) => readonly
     // Its one pair is also how it proves itself to the process kubelet, for `kubectl logs`.
     `--kubelet-client-certificate=${input.credentials.servingCertificate}`,
     `--kubelet-client-key=${input.credentials.servingKey}`,
-    '--kubelet-preferred-address-types=InternalIP', // nobody resolves the node's name
+    '--kubelet-preferred-address-types=InternalIP', // the node's name is not resolved
     `--token-auth-file=${input.credentials.tokenFile}`,
     `--service-account-key-file=${input.credentials.serviceAccountPublicKey}`,
     `--service-account-signing-key-file=${input.credentials.serviceAccountKey}`,
@@ -77,5 +81,8 @@ const ARGUMENTS: Partial<Record<ProgramName, (input: ArgumentsInput) => readonly
   ],
 };
 
-/** With the default of 20 a second, a fresh namespace gets its ServiceAccount seconds late (measured: 4 s). */
+/**
+ * With the default of 20 a second, a fresh namespace gets its ServiceAccount seconds late
+ * (measured: 4 s).
+ */
 const FAST_CLIENT = ['--kube-api-qps=1000', '--kube-api-burst=1000'];

@@ -1,4 +1,6 @@
-/** Fresh secrets of one cluster: the admin's token and the key that signs service-account tokens. */
+/**
+ * Fresh secrets of one cluster: the admin's token and the key that signs service-account tokens.
+ */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

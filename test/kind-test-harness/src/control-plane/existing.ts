@@ -11,7 +11,10 @@ const LOOPBACK = /^https?:\/\/(127\.|localhost[:/]|\[::1\])/;
 
 export type ExistingCluster = { kubeconfig: string; server: string };
 
-/** The cluster of KUBECONFIG when it answers and may be used; says why when not. `~/.kube/config` is never looked at. */
+/**
+ * The cluster of KUBECONFIG when it answers and may be used; says why when not. `~/.kube/config` is
+ * never looked at.
+ */
 export const findExistingCluster = async (
   env: NodeJS.ProcessEnv,
   say: (line: string) => void,

@@ -4,7 +4,9 @@ import { choosePrograms, type ChooseOptions } from './programs.ts';
 
 const TIMEOUT_MS = 30_000;
 
-/** Most who have a cluster have kubectl on PATH; for the others it is built with our control plane. */
+/**
+ * Most who have a cluster have kubectl on PATH; for the others it is built with our control plane.
+ */
 export const findKubectl = async (options: ChooseOptions): Promise<readonly string[]> => {
   try {
     await run(['kubectl', 'version', '--client'], { timeoutMs: TIMEOUT_MS });

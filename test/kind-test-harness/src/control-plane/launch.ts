@@ -1,6 +1,7 @@
 /**
- * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback and waits until they serve.
- * All of their files are in the cluster's folder and all of their processes bear its mark: the guardian ends them.
+ * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback and waits
+ * until they serve. All of their files are in the cluster's folder and all of their processes bear
+ * its mark: the guardian ends them.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';

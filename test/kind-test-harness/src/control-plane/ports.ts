@@ -1,6 +1,8 @@
 import { createServer } from 'node:net';
 
-/** Free TCP ports of 127.0.0.1, all different. Nothing reserves them: whoever uses them must cope with a loss. */
+/**
+ * Free TCP ports of 127.0.0.1, all different. Nothing reserves them: callers must cope with a loss.
+ */
 export const findFreePorts = async (count: number): Promise<number[]> => {
   const servers = Array.from({ length: count }, () => createServer());
   const ports = await Promise.all(

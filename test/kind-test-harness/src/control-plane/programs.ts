@@ -29,7 +29,10 @@ export type ChooseOptions = {
   signal?: AbortSignal | undefined;
 };
 
-/** Cached build, else `KUBEBUILDER_ASSETS` when it is complete, else a build. @throws when it must build and can't. */
+/**
+ * Cached build, else `KUBEBUILDER_ASSETS` when it is complete, else a build. @throws when it must
+ * build and can't.
+ */
 export const choosePrograms = async (options: ChooseOptions): Promise<Programs> => {
   const { variant = 'control-plane', env = process.env, say } = options;
   const program = controlPlaneProgram(variant);

@@ -1,6 +1,7 @@
 /**
- * Runs the control plane's programs: a log and a pid file each, and what ends once all is up is started again, as a
- * kubelet does with static pods. So a test in any process can kill or freeze a program by its pid file.
+ * Runs the control plane's programs: a log and a pid file each, and what ends once all is up is
+ * started again, as a kubelet does with static pods. So a test in any process can kill or freeze a
+ * program by its pid file.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
@@ -43,7 +44,8 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
     const child = spawn(file, args, {
       cwd: directory,
       env: { PATH: process.env['PATH'], HOME: directory, [CLUSTER_MARK]: options.clusterId },
-      detached: true, // the terminal's Ctrl-C must not end it before the harness has stopped its users
+      // the terminal's Ctrl-C must not end it before the harness has stopped its users
+      detached: true,
       stdio: ['ignore', log, log],
     });
     closeSync(log);
@@ -77,7 +79,10 @@ export const createSupervisor = (options: SupervisorOptions): Supervisor => {
   };
 };
 
-/** Sends a signal from any process of this user. @throws when the program doesn't run, or isn't the harness's own. */
+/**
+ * Sends a signal from any process of this user. @throws when the program doesn't run, or isn't the
+ * harness's own.
+ */
 export const signalProgram = async (
   { directory, clusterId }: Pick<SupervisorOptions, 'directory' | 'clusterId'>,
   program: ProgramName,

@@ -24,7 +24,10 @@ afterAll(async () => {
 const POLL = { timeout: 30_000 };
 
 const GUARDED = JSON.stringify(join(import.meta.dirname, 'start.ts'));
-/** Guards a folder, starts a marked process that leaves its session, prints the folder, and waits to be killed. */
+/**
+ * Guards a folder, starts a marked process that leaves its session, prints the folder, and waits to
+ * be killed.
+ */
 const OWNER_PROGRAM = `
   import { spawn } from 'node:child_process';
   import { createGuardedDirectory } from ${GUARDED};

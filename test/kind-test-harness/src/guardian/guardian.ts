@@ -1,7 +1,8 @@
 /**
- * A program of its own that outlives the harness: when its standard input ends (because the harness closed it, crashed
- * or was killed), it kills every process of the cluster and removes the cluster's folder. The orderly stop goes the
- * same way, so the path after a crash is the one that every run exercises.
+ * A program of its own that outlives the harness: when its standard input ends (because the harness
+ * closed it, crashed or was killed), it kills every process of the cluster and removes the
+ * cluster's folder. The orderly stop goes the same way, so the path after a crash is the one that
+ * every run exercises.
  *
  * Arguments: cluster id, cluster folder.
  */
@@ -11,7 +12,8 @@ import { CLUSTER_MARK, killMarked } from '../processes.ts';
 
 const [id = '', directory = ''] = process.argv.slice(2);
 
-// The terminal's Ctrl-C and a closing terminal are for the harness; this process must see the end of both.
+// The terminal's Ctrl-C and a closing terminal are for the harness; this process must see the end
+// of both.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 process.stdin.resume();

@@ -1,4 +1,7 @@
-/** The harness's end of the guardian: its folder, its pipe, and the sweep of what a lost guardian left behind. */
+/**
+ * The harness's end of the guardian: its folder, its pipe, and the sweep of what a lost guardian
+ * left behind.
+ */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,11 +18,15 @@ export type GuardedDirectory = {
   /** Goes into the environment of every process of the cluster, as `KTH_CLUSTER_ID`. */
   id: string;
   directory: string;
-  /** Kills the cluster's processes, removes its folder, and resolves when both are gone. Idempotent. */
+  /**
+   * Kills the cluster's processes, removes its folder, and resolves when both are gone. Idempotent.
+   */
   release: () => Promise<void>;
 };
 
-/** Makes a cluster's folder whose content and processes vanish with this process, however it ends. */
+/**
+ * Makes a cluster's folder whose content and processes vanish with this process, however it ends.
+ */
 export const createGuardedDirectory = async (): Promise<GuardedDirectory> => {
   const clusters = ensureClustersDirectory();
   await sweep(clusters);

@@ -1,11 +1,17 @@
-/** A small client of the Kubernetes API: plain paths and JSON, a timeout on every call, typed errors. */
+/**
+ * A small client of the Kubernetes API: plain paths and JSON, a timeout on every call, typed
+ * errors.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 
 import type { Connection } from './kubeconfig.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
-/** How long a read is repeated while the API server answers 429, as while the storage of a new kind is being initialized. */
+/**
+ * How long a read is repeated while the API server answers 429, as while the storage of a new kind
+ * is being initialized.
+ */
 const PATIENCE_MS = 10_000;
 const REPEAT_AFTER_MS = 200;
 
@@ -33,9 +39,12 @@ export type KubeClient = {
   replace: <T>(path: string, body: unknown) => Promise<T>;
   patch: <T>(path: string, body: unknown, kind?: PatchKind) => Promise<T>;
   delete: (path: string, body?: unknown) => Promise<void>;
-  /** True when `/readyz` says ok; false when it doesn't or nobody answers. */
+  /** True when `/readyz` says ok; false when it doesn't or there is no answer. */
   isReady: () => Promise<boolean>;
-  /** Opens a watch; the lines are JSON events. No timeout of its own: it ends by `signal` or by the server. */
+  /**
+   * Opens a watch; the lines are JSON events. No timeout of its own: it ends by `signal` or by the
+   * server.
+   */
   stream: (path: string, signal: AbortSignal) => Promise<AsyncIterable<string>>;
   close: () => Promise<void>;
 };

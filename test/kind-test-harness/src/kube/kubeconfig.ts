@@ -32,7 +32,10 @@ type OwnKubeconfig = {
 
 const NAME = 'kind-test-harness';
 
-/** JSON is YAML, and quotes everything right. Readable by this user alone: it holds the admin's token. */
+/**
+ * JSON is YAML, and quotes everything right. Readable by this user alone: it holds the admin's
+ * token.
+ */
 export const formatKubeconfig = (connection: Connection): string =>
   `${JSON.stringify(ownKubeconfig(connection), undefined, 2)}\n`;
 
@@ -74,7 +77,7 @@ export const writeKubeconfig = async (path: string, connection: Connection): Pro
 export const readKubeconfig = async (path: string): Promise<Connection> =>
   ownConnection(await readFile(path, 'utf8')) ?? (await anyConnection(path));
 
-/** Of a text that `formatKubeconfig` made; undefined for any other. */
+/** The parts of a text that `formatKubeconfig` made; undefined for any other. */
 const ownConnection = (text: string): Connection | undefined => {
   if (!text.startsWith('{')) return undefined;
   const config: OwnKubeconfig = JSON.parse(text);

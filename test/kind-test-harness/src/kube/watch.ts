@@ -1,4 +1,6 @@
-/** Keeps up with a list of objects: lists, watches, and lists again whenever the watch can't go on. */
+/**
+ * Keeps up with a list of objects: lists, watches, and lists again whenever the watch can't go on.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { KubeError, type KubeClient } from './client.ts';
@@ -18,7 +20,10 @@ export type WatchDeps = {
 };
 
 const RETRY_MS = 500;
-/** The API server ends a watch after this time; a half-dead connection is noticed by then at the latest. */
+/**
+ * The API server ends a watch after this time; a half-dead connection is noticed by then at the
+ * latest.
+ */
 const WATCH_SECONDS = 240;
 
 type List<T> = { metadata: { resourceVersion: string }; items: T[] };
@@ -27,7 +32,9 @@ type WatchEvent<T> = {
   object: T & { code?: number; message?: string };
 };
 
-/** Runs until `signal`; resolves after the first list has been handed on. `path` may have a query. */
+/**
+ * Runs until `signal`; resolves after the first list has been handed on. `path` may have a query.
+ */
 export const watchList = async <T extends KubeObject>(
   path: string,
   handlers: WatchHandlers<T>,

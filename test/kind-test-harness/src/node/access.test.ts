@@ -8,6 +8,6 @@ it.each([
   ['several controllers in one', `3:cpu,memory:${pod}\n`, '/sys/fs/cgroup/cpu,memory'],
   ['version 1 beside an empty version 2', `4:memory:${pod}\n0::/\n`, '/sys/fs/cgroup/memory'],
   ['version 2', `0::${pod}\n`, '/sys/fs/cgroup'],
-])('the control group on %s', (_version, membership, folder) => {
+])('knows the control group on %s', (_version, membership, folder) => {
   expect(cgroupDirectory(membership, 'memory')).toBe(`${folder}${pod}`);
 });

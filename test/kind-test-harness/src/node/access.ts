@@ -1,4 +1,7 @@
-/** Reaching into a real node's pods and daemons from any of root's processes, by what the node wrote down. */
+/**
+ * Reaching into a real node's pods and daemons from any of root's processes, by what the node wrote
+ * down.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -82,7 +85,10 @@ export const cgroupDirectory = (membership: string, controller: string): string 
   return join('/sys/fs/cgroup', controllers, path);
 };
 
-/** The kubelet names a pod's log folder `<namespace>_<name>_<uid>`; of several of one name the last is the running one. */
+/**
+ * The kubelet names a pod's log folder `<namespace>_<name>_<uid>`; of several of one name the last
+ * is the running one.
+ */
 const podUid = (logs: string, namespace: string, pod: string): string => {
   const prefix = `${namespace}_${pod}_`;
   const uid = readdirSync(logs)

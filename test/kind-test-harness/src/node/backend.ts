@@ -1,6 +1,7 @@
 /**
- * The real node: kubelet, containerd, kube-proxy and CoreDNS in namespaces of their own on free subnets, beside the
- * harness's control plane, which listens on this machine's end of the link to them.
+ * The real node: kubelet, containerd, kube-proxy and CoreDNS in namespaces of their own on free
+ * subnets, beside the harness's control plane, which listens on this machine's end of the link to
+ * them.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -105,7 +106,7 @@ const createLaunch = (
       breakOff.abort();
       await controlPlane.then(
         async ({ stop }) => await stop(),
-        () => {}, // whoever waits for it gets the error
+        () => {}, // callers that wait for it get the error
       );
     },
   };

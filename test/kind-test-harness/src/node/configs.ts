@@ -1,4 +1,7 @@
-/** The configuration files of the node's daemons, as text. Every setting beyond the plainly needed has its reason here. */
+/**
+ * The configuration files of the node's daemons, as text. Every setting beyond the plainly needed
+ * has its reason here.
+ */
 import {
   CLUSTER_DOMAIN,
   CONTAINERD_SOCKET,
@@ -48,7 +51,10 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
 `;
 };
 
-/** A routed link per pod, as kind has it: a bridge would need br_netfilter for Services between its pods. */
+/**
+ * A routed link per pod, as kind has it: a bridge would need br_netfilter for Services between its
+ * pods.
+ */
 export const cniConfig = ({ pods, gateway }: Subnets): string =>
   JSON.stringify({
     cniVersion: '0.4.0',
@@ -104,7 +110,8 @@ export const kubeletConfig = (files: NodeFiles, subnets: Subnets, cgroup: string
       'imagefs.available': '1%',
     },
     nodeStatusUpdateFrequency: '4s',
-    // Tests kill containers twice: the second time a real node waits for ten seconds, the third for twenty.
+    // Tests kill containers twice: the second time a real node waits for ten seconds, the third for
+    // twenty.
     crashLoopBackOff: { maxContainerRestartPeriod: '2s' },
   });
 

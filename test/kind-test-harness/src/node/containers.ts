@@ -1,4 +1,7 @@
-/** Running containers, found in what containerd keeps of them: faster than asking the API server, and never behind. */
+/**
+ * Running containers, found in what containerd keeps of them: faster than asking the API server,
+ * and never behind.
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -10,7 +13,7 @@ const BUNDLES = join(CONTAINERD_STATE, 'io.containerd.runtime.v2.task/k8s.io');
 const ANNOTATION = 'io.kubernetes.cri.';
 
 export type RunningContainer = {
-  /** Of its first process, as the node sees it. */
+  /** The id of its first process, as the node sees it. */
   pid: number;
   /** That process's /proc folder, as this machine sees it. */
   proc: string;

@@ -1,4 +1,7 @@
-/** The node's daemons. Any process of this machine's root can stop and start them: what they are is in the node's record. */
+/**
+ * The node's daemons. Any process of this machine's root can stop and start them: what they are is
+ * in the node's record.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
@@ -39,7 +42,9 @@ export const killDaemon = async (initPid: number, daemon: Daemon): Promise<void>
   }
 };
 
-/** Polls until `isUp`. @throws with the end of its log when the daemon ends, or after `timeoutMs`. */
+/**
+ * Polls until `isUp`. @throws with the end of its log when the daemon ends, or after `timeoutMs`.
+ */
 export const waitFor = async (
   daemon: Daemon,
   child: ChildProcess,
@@ -59,7 +64,10 @@ export const waitFor = async (
   }
 };
 
-/** Pids, as this machine sees them, of the node's processes with this command line; those of containers are not among them. */
+/**
+ * Pids, as this machine sees them, of the node's processes with this command line; those of
+ * containers are not among them.
+ */
 const findDaemon = async (initPid: number, { argv }: Daemon): Promise<number[]> => {
   const namespace = await readlink(`/proc/${initPid}/ns/pid`);
   const found = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);

@@ -1,4 +1,7 @@
-/** Where a node's files are: in its run directory, which its guard removes, and on paths inside that are the node's own. */
+/**
+ * Where a node's files are: in its run directory, which its guard removes, and on paths inside that
+ * are the node's own.
+ */
 import { join } from 'node:path';
 
 /** As the seed's CNF Deployment selects it. */

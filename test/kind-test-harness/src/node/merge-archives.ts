@@ -1,6 +1,7 @@
 /**
- * Several docker-archives as one, with each layer once. Images of one base share nearly all of their bytes, and an import
- * reads all of an archive: three of 125 MB took twice as long one by one (measured).
+ * Several docker-archives as one, with each layer once. Images of one base share nearly all of
+ * their bytes, and an import reads all of an archive: three of 125 MB took twice as long one by one
+ * (measured).
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -10,14 +11,17 @@ import { tar } from '../tar.ts';
 
 const BLOCK = 512;
 const MANIFEST = 'manifest.json';
-/** Regular file, hard link, symbolic link, directory. Others (long names) belong to the entry after them. */
+/**
+ * Regular file, hard link, symbolic link, directory. Others (long names) belong to the entry after
+ * them.
+ */
 const PLAIN_TYPES = new Set(['0', '\0', '1', '2', '5']);
 
 type Entry = { archive: string; name: string; start: number; dataStart: number; size: number };
 
 /**
- * Writes the merged archive to `output`; false, with nothing of use written, when the archives do not have the shape that
- * engines give them: then they are to be imported one by one.
+ * Writes the merged archive to `output`; false, with nothing of use written, when the archives do
+ * not have the shape that engines give them: then they are to be imported one by one.
  */
 export const mergeArchives = async (
   archives: readonly string[],
@@ -89,7 +93,8 @@ const write = async (
 ): Promise<void> => {
   const content = async function* (): AsyncGenerator<Buffer> {
     for (const { archive, start, dataStart, size } of entries) {
-      const end = dataStart + Math.ceil(size / BLOCK) * BLOCK - 1; // with its header and padding, as it is
+      // with its header and padding, as it is
+      const end = dataStart + Math.ceil(size / BLOCK) * BLOCK - 1;
       yield* createReadStream(archive, { start, end, highWaterMark: 1 << 20 });
     }
     yield tar([{ name: MANIFEST, type: 'file', mode: 0o644, body: Buffer.from(manifest) }]);

@@ -20,7 +20,10 @@ export type Namespaces = {
   initPid: number;
   /** Removed by the guard; its last part is also the name of the node's control group. */
   runDirectory: string;
-  /** Ends everything inside, and resolves when processes, control groups and files are gone. Idempotent. */
+  /**
+   * Ends everything inside, and resolves when processes, control groups and files are gone.
+   * Idempotent.
+   */
   release: () => Promise<void>;
 };
 
@@ -32,7 +35,10 @@ export type NamespacesOptions = {
   logFile: string;
 };
 
-/** Starts a guard, which lives as long as this process, and the namespaces with it. @throws with what the guard said. */
+/**
+ * Starts a guard, which lives as long as this process, and the namespaces with it. @throws with
+ * what the guard said.
+ */
 export const startNamespaces = async (options: NamespacesOptions): Promise<Namespaces> => {
   const log = openSync(options.logFile, 'a');
   // On disk, not in the clusters' folder: that may be in memory, and images are large.

@@ -1,4 +1,7 @@
-/** The link between this machine and the node. It goes, with its routes, when the node's network namespace goes. */
+/**
+ * The link between this machine and the node. It goes, with its routes, when the node's network
+ * namespace goes.
+ */
 import { run } from '../run.ts';
 import { NODE_ENVIRONMENT, requireInside } from './namespaces.ts';
 import { freeBlocks, subnetsOf, type Subnets } from './subnets.ts';
@@ -8,8 +11,9 @@ const IP_TIMEOUT_MS = 10_000;
 const UPLINK = 'uplink';
 
 /**
- * Takes a free block of addresses. The link's name is the block's lock: the kernel gives a name once, so that two nodes
- * that start at the same time cannot take the same block. @throws when every block is in use.
+ * Takes a free block of addresses. The link's name is the block's lock: the kernel gives a name
+ * once, so that two nodes that start at the same time cannot take the same block. @throws when
+ * every block is in use.
  */
 export const connectNode = async (initPid: number): Promise<Subnets> => {
   for (const block of freeBlocks(await addressesInUse())) {
@@ -42,8 +46,9 @@ const connect = async (link: string, initPid: number, subnets: Subnets): Promise
   const { hostAddress, nodeAddress, linkPrefix, pods, services } = subnets;
   const inNode = [
     'ip link set lo up',
-    // A Service without pods refuses connections, each at once: kube-proxy's rule for that comes after routing, and the kernel's limit of one
-    // refusal a second would let the API server wait seconds for every webhook call.
+    // A Service without pods refuses connections, each at once: kube-proxy's rule for that comes
+    // after routing, and the kernel's limit of one refusal a second would let the API server wait
+    // seconds for every webhook call.
     `ip route add ${services} dev lo`,
     'echo 0 >/proc/sys/net/ipv4/icmp_ratelimit',
     `ip address add ${nodeAddress}/${linkPrefix} dev ${UPLINK}`,

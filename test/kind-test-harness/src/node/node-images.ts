@@ -24,7 +24,7 @@ umount probe/on`;
 
 export type ImageImport = {
   initPid: number;
-  /** Of the node, for a merged archive. */
+  /** The platform of the node, for a merged archive. */
   runDirectory: string;
   snapshotter: Snapshotter;
 };

@@ -1,4 +1,4 @@
-/** What a node writes down beside the cluster's record, for whoever reaches into it. */
+/** What a node writes down beside the cluster's record, for programs that reach into it. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 

@@ -47,7 +47,10 @@ export const prepareNodePrograms = async (deps: Deps): Promise<NodePrograms> => 
   return { kubernetes, helper, clusterDns, pauseImage: await preparePauseImage(helper) };
 };
 
-/** The helper alone is the image: without arguments it pauses. Kept beside the helper that it is made of. */
+/**
+ * The helper alone is the image: without arguments it pauses. Kept beside the helper that it is
+ * made of.
+ */
 const preparePauseImage = async (helper: string): Promise<string> => {
   const archive = join(dirname(helper), 'pause.tar');
   const isThere = await access(archive).then(

@@ -1,11 +1,17 @@
-/** What a real node needs of this machine: root, and programs that Debian and Ubuntu have as packages. */
+/**
+ * What a real node needs of this machine: root, and programs that Debian and Ubuntu have as
+ * packages.
+ */
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { installCommand, installPackages, mayInstall, type InstallDeps } from '../packages.ts';
 import { run } from '../run.ts';
 
-/** Program and the package that brings it. Looked for by program: machines with Docker have containerd otherwise. */
+/**
+ * Program and the package that brings it. Looked for by program: machines with Docker have
+ * containerd otherwise.
+ */
 const PROGRAMS: Readonly<Record<string, string>> = {
   containerd: 'containerd',
   'containerd-shim-runc-v2': 'containerd',
@@ -32,8 +38,8 @@ export type Machine = {
 };
 
 /**
- * Why the node backend cannot run here; undefined when it can. In CI as root, packages that are missing are installed: there, only
- * what no package mends is a reason.
+ * Why the node backend cannot run here; undefined when it can. In CI as root, packages that are
+ * missing are installed: there, only what no package mends is a reason.
  */
 export const whyNoNode = async (
   deps: InstallDeps = { env: process.env, say: console.warn },
@@ -60,7 +66,8 @@ const forbidden = async (): Promise<string | undefined> => {
   const namespaces = ['--mount', '--net', '--pid', '--ipc', '--uts', '--fork'];
   const probe = ['unshare', ...namespaces, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'];
   const options = { env: { PATH: NODE_PATH }, timeoutMs: PROBE_TIMEOUT_MS };
-  const probed = await run(probe, options).catch(() => undefined); // its package is looked for later
+  // its package is looked for later
+  const probed = await run(probe, options).catch(() => undefined);
   if (probed && probed.code !== 0)
     return `this root may not make namespaces: ${probed.stderr.trim()}`;
   for (const hierarchy of ['/sys/fs/cgroup/memory', '/sys/fs/cgroup']) {

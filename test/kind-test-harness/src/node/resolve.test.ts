@@ -29,7 +29,7 @@ describe('resolveIn', () => {
     expect(await resolveIn(root, path)).toBe(join(root, expected));
   });
 
-  it('a loop ends', async () => {
+  it('ends in a loop', async () => {
     await expect(resolveIn(root, '/etc/loop')).rejects.toThrow('too many symbolic links');
   });
 });

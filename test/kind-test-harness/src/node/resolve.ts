@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path';
 const MAX_LINKS = 40;
 
 /**
- * Where a path leads for a process whose root is `root`, as this process sees it: links to absolute paths begin at that
- * root again, and nothing leads out of it. A path that does not exist resolves as far as it does.
+ * Where a path leads for a process whose root is `root`, as this process sees it: links to absolute
+ * paths begin at that root again, and nothing leads out of it. A path that does not exist resolves
+ * as far as it does.
  */
 export const resolveIn = async (root: string, path: string): Promise<string> => {
   const pending = path.split('/');

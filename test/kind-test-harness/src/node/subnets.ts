@@ -1,4 +1,7 @@
-/** Which addresses a node takes: a free block of 1,024, cut into its link to this machine, its pods and its Services. */
+/**
+ * Which addresses a node takes: a free block of 1,024, cut into its link to this machine, its pods
+ * and its Services.
+ */
 
 /** Private ranges that are seldom routed; 256 blocks in the first, 256 in the second. */
 const POOLS = ['10.200.0.0', '172.24.0.0'];
@@ -21,7 +24,10 @@ export type Subnets = {
   services: string;
 };
 
-/** Blocks that overlap nothing of `taken` (addresses in CIDR form), in the order in which to try them. */
+/**
+ * Blocks that overlap nothing of `taken` (addresses in CIDR form), in the order in which to try
+ * them.
+ */
 export const freeBlocks = (taken: readonly string[]): number[] => {
   const ranges = taken.map(toRange).filter((range) => range !== undefined);
   return Array.from({ length: POOLS.length * BLOCKS_PER_POOL }, (_, block) => block).filter(

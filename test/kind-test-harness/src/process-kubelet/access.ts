@@ -1,4 +1,7 @@
-/** Reaching into containers of the process kubelet from any process of this user, by what it leaves in the pod's folder. */
+/**
+ * Reaching into containers of the process kubelet from any process of this user, by what it leaves
+ * in the pod's folder.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 

@@ -1,6 +1,7 @@
 /**
- * A folder whose files change all at once, laid out as kubelets do: the files are links through `..data`, and one rename
- * of that link switches to the next set. Programs that watch such volumes rely on exactly this.
+ * A folder whose files change all at once, laid out as kubelets do: the files are links through
+ * `..data`, and one rename of that link switches to the next set. Programs that watch such volumes
+ * rely on exactly this.
  */
 import { mkdir, readdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,7 @@
-/** The portable backend: a control plane of our own (or an existing one) and one node that runs containers as local processes. */
+/**
+ * The portable backend: a control plane of our own (or an existing one) and one node that runs
+ * containers as local processes.
+ */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';

@@ -30,7 +30,8 @@ export const answerLogs = async (
 
   const follows = url.searchParams.get('follow') === 'true';
   for (;;) {
-    // Asked before reading, so that the last lines of a container that ends meanwhile are not missed.
+    // Asked before reading, so that the last lines of a container that ends meanwhile are not
+    // missed.
     const goesOn = follows && options.isRunning(namespace, pod, container);
     position += await copyFrom(file, position, response);
     if (!goesOn || response.destroyed || options.signal.aborted) break;

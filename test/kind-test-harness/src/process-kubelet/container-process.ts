@@ -1,4 +1,7 @@
-/** One run of one container: a process in a session of its own, its output straight in the log file, nothing left behind. */
+/**
+ * One run of one container: a process in a session of its own, its output straight in the log file,
+ * nothing left behind.
+ */
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -45,7 +48,8 @@ export const startProcess = (options: ProcessOptions): ContainerProcess => {
   });
   return {
     pid: child.pid,
-    // What the main process leaves behind dies with it, as with its PID namespace in a real container.
+    // What the main process leaves behind dies with it, as with its PID namespace in a real
+    // container.
     ended: exit.then(async (end) => {
       await killMarked(CONTAINER_MARK, options.containerId);
       return end;

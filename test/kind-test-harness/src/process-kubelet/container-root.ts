@@ -1,4 +1,7 @@
-/** A container's root folder: its mounts as links at their mount paths, a place for temporary files, nothing else. */
+/**
+ * A container's root folder: its mounts as links at their mount paths, a place for temporary files,
+ * nothing else.
+ */
 import { cp, mkdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -6,7 +9,10 @@ export type RootMount = {
   mountPath: string;
   /** The folder or file of this machine. */
   source: string;
-  /** A part of a generated volume does not follow the volume's changes (as with kubelets): it is copied. */
+  /**
+   * A part of a generated volume does not follow the volume's changes (as with kubelets): it is
+   * copied.
+   */
   copy: boolean;
 };
 

@@ -1,4 +1,7 @@
-/** What the kubelet knows about one container. Pure: what happened is handed in, the next state comes out. */
+/**
+ * What the kubelet knows about one container. Pure: what happened is handed in, the next state
+ * comes out.
+ */
 import type { Container } from '../kube/objects.ts';
 
 /** `init` runs to its end before the next starts; a `sidecar` is an init container that stays. */
@@ -39,8 +42,8 @@ export type ContainerState = {
 export type Backoff = { initialMs: number; maxMs: number };
 
 /**
- * Kubernetes' own quicker curve (KEP-4603, gate ReduceDefaultCrashLoopBackOffDecay) rather than the default 10 s to 5 min:
- * tests that kill containers have no time for the latter.
+ * Kubernetes' own quicker curve (KEP-4603, gate ReduceDefaultCrashLoopBackOffDecay) rather than the
+ * default 10 s to 5 min: tests that kill containers have no time for the latter.
  */
 export const RESTART_BACKOFF: Backoff = { initialMs: 1000, maxMs: 60_000 };
 export const IMAGE_BACKOFF: Backoff = { initialMs: 1000, maxMs: 10_000 };
@@ -78,7 +81,10 @@ export const onStarted = (
   };
 };
 
-/** The first restart comes at once; from then on the delay doubles, until the container has lived for long. */
+/**
+ * The first restart comes at once; from then on the delay doubles, until the container has lived
+ * for long.
+ */
 export const onEnded = (state: ContainerState, end: Termination): ContainerState => {
   const livedLong = end.finishedAt - end.startedAt > RESET_AFTER_MS;
   const delayMs = livedLong ? 0 : state.nextDelayMs;

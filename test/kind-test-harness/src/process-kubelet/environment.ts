@@ -1,4 +1,7 @@
-/** A container's environment as a kubelet makes it. Pure but for reading ConfigMaps and Secrets through `sources`. */
+/**
+ * A container's environment as a kubelet makes it. Pure but for reading ConfigMaps and Secrets
+ * through `sources`.
+ */
 import type {
   ConfigMap,
   Container,
@@ -28,7 +31,10 @@ export class ContainerConfigError extends Error {
   override name = 'ContainerConfigError';
 }
 
-/** Without the image's own. @throws ContainerConfigError when something is missing that isn't optional. */
+/**
+ * Without the image's own. @throws ContainerConfigError when something is missing that isn't
+ * optional.
+ */
 export const buildEnvironment = async (
   pod: Pod,
   container: Container,

@@ -1,6 +1,7 @@
 /**
- * The kubelet's own HTTPS server, as far as `kubectl logs` and port-forwards by WebSocket need it. It answers nobody but the API server, which
- * proves itself with its serving pair: a cluster of our own has no other certificates.
+ * The kubelet's own HTTPS server, as far as `kubectl logs` and port-forwards by WebSocket need it.
+ * It answers the API server alone, which proves itself with its serving pair: a cluster of our own
+ * has no other certificates.
  */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** The process kubelet: keeps its nodes healthy and has a worker for each pod that the scheduler binds to one of them. */
+/**
+ * The process kubelet: keeps its nodes healthy and has a worker for each pod that the scheduler
+ * binds to one of them.
+ */
 import { join } from 'node:path';
 
 import type { ImageStore } from '../images.ts';
@@ -23,7 +26,10 @@ export type KubeletOptions = {
   clusterId: string;
   /** How many it is the kubelet of. */
   nodes: number;
-  /** The API server's own pair, by which it may fetch logs and forward ports; absent on an existing cluster, which can do neither then. */
+  /**
+   * The API server's own pair, by which it may fetch logs and forward ports; absent on an existing
+   * cluster, which can do neither then.
+   */
   servingPair?: { certificateFile: string; keyFile: string } | undefined;
   directory: string;
   logsDirectory: string;
@@ -33,7 +39,10 @@ export type KubeletOptions = {
   onError: (error: unknown) => void;
 };
 
-/** Resolves when its nodes are Ready and pods are watched. The result stops it, and ends no container. */
+/**
+ * Resolves when its nodes are Ready and pods are watched. The result stops it, and ends no
+ * container.
+ */
 export const startKubelet = async (options: KubeletOptions): Promise<() => void> => {
   const { client } = options;
   const stopping = new AbortController();
@@ -85,7 +94,8 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     const known = workers.get(uid);
     if (known) return known.worker.update(pod);
     if (isOver(pod)) {
-      // Of an earlier harness on this cluster: nothing runs here, only its deletion may be waiting.
+      // Left by an earlier harness on this cluster: nothing runs here, only its deletion may be
+      // waiting.
       if (pod.metadata.deletionTimestamp !== undefined) void deletePod(pod, context);
       return undefined;
     }

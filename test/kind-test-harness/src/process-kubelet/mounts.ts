@@ -1,7 +1,7 @@
 /**
- * A process has no mount namespace of its own here. Instead each container has a root folder in which its mounts lie at
- * their mount paths, and wherever its command line or environment names a path below a mount, the process is given the
- * path below its root.
+ * A process has no mount namespace of its own here. Instead each container has a root folder in
+ * which its mounts lie at their mount paths, and wherever its command line or environment names a
+ * path below a mount, the process is given the path below its root.
  */
 
 export type Mounts = {
@@ -11,13 +11,19 @@ export type Mounts = {
   mountPaths: readonly string[];
 };
 
-/** The place on this machine of a path in the container; paths that no mount covers are this machine's own. */
+/**
+ * The place on this machine of a path in the container; paths that no mount covers are this
+ * machine's own.
+ */
 export const toLocalPath = (path: string, { root, mountPaths }: Mounts): string =>
   mountPaths.some((mountPath) => path === mountPath || path.startsWith(`${mountPath}/`))
     ? root + path
     : path;
 
-/** Every path in a text that a mount covers, rewritten: alone, in lists, after `=`, in quotes, in `file://` URLs. */
+/**
+ * Every path in a text that a mount covers, rewritten: alone, in lists, after `=`, in quotes, in
+ * `file://` URLs.
+ */
 export const rewritePaths = (text: string, { root, mountPaths }: Mounts): string => {
   if (mountPaths.length === 0) return text;
   const alternatives = [...mountPaths]

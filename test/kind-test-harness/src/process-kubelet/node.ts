@@ -1,4 +1,7 @@
-/** A Node object: registered, kept healthy by its Lease and its status, as the controller-manager expects of a kubelet. */
+/**
+ * A Node object: registered, kept healthy by its Lease and its status, as the controller-manager
+ * expects of a kubelet.
+ */
 import { release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -20,7 +23,10 @@ const STATUS_INTERVAL_MS = 60_000;
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 
-/** Processes share the machine, so the scheduler has nothing to count: let it place whatever it is asked to. */
+/**
+ * Processes share the machine, so the scheduler has nothing to count: let it place whatever it is
+ * asked to.
+ */
 const CAPACITY = { cpu: '1000', memory: '1Ti', 'ephemeral-storage': '1Ti', pods: '1000' };
 
 export type NodeDeps = {
@@ -67,7 +73,10 @@ const every = async (
   }
 };
 
-/** Two kubelets for one Node would both run its pods. @throws when another harness renewed the Lease just now. */
+/**
+ * Two kubelets for one Node would both run its pods. @throws when another harness renewed the Lease
+ * just now.
+ */
 const refuseSecondHarness = async ({ client, name, now, holder }: NodeDeps): Promise<void> => {
   const lease = await client.find<{ spec: { holderIdentity?: string; renewTime?: string } }>(
     `${LEASES}/${name}`,
@@ -89,7 +98,8 @@ const register = async ({ client, name }: NodeDeps): Promise<void> => {
   await client.create('/api/v1/nodes', node).catch((error: unknown) => {
     if (!(error instanceof KubeError) || error.reason !== 'AlreadyExists') throw error;
   });
-  // A Node that came into being a moment ago is tainted until its first status has been seen; a test's pods needn't wait.
+  // A Node that came into being a moment ago is tainted until its first status has been seen; a
+  // test's pods needn't wait.
   await client.patch(`/api/v1/nodes/${name}`, {
     metadata: { labels },
     spec: { taints: null },

@@ -1,4 +1,7 @@
-/** Runs passes one after the other: requests during a pass make one more, and a timer asks by itself. */
+/**
+ * Runs passes one after the other: requests during a pass make one more, and a timer asks by
+ * itself.
+ */
 
 export type Passes = {
   request: () => void;

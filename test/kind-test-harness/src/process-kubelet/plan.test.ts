@@ -69,7 +69,7 @@ describe('planPod', () => {
     ['Never', 0, [], 'Succeeded'],
     ['Never', 1, [], 'Failed'],
   ])(
-    'with policy %s after exit code %d starts %j and has the phase %s',
+    'has with policy %s after exit code %d the starts %j and the phase %s',
     (policy, code, names, phase) => {
       const plan = planPod([ended(fresh('main'), code)], policy, NOW);
       expect(plan.start.map(({ spec }) => spec.name)).toEqual(names);
@@ -101,7 +101,7 @@ describe('isInitialized', () => {
     ['one has failed', [ended(fresh('init', 'init'), 1), fresh('main')], false],
     ['all are through', [ended(fresh('init', 'init'), 0), fresh('main')], true],
     ['a sidecar has ended since', [ended(fresh('s', 'sidecar'), 1), running(fresh('main'))], true],
-  ])('when %s', (_, containers, expected) => {
+  ])('holds when %s', (_, containers, expected) => {
     expect(isInitialized(containers)).toBe(expected);
   });
 });

@@ -1,4 +1,7 @@
-/** Decides what a pod's containers do next. Pure; the pod worker asks it again after everything that happens. */
+/**
+ * Decides what a pod's containers do next. Pure; the pod worker asks it again after everything that
+ * happens.
+ */
 import { hasRun, type ContainerState } from './container-state.ts';
 
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';

@@ -39,7 +39,9 @@ export type PodContainers = {
   /** SIGTERM now, SIGKILL at the deadline, ms since the epoch. Resolves when it has ended. */
   stop: (name: string, deadline: number) => Promise<void>;
   isRunning: (name: string) => boolean;
-  /** Takes over what may change in a living pod: a container with a new image is restarted with it. */
+  /**
+   * Takes over what may change in a living pod: a container with a new image is restarted with it.
+   */
   adopt: (pod: Pod) => void;
   abandon: () => void;
 };

@@ -39,7 +39,7 @@ export const stopMainContainers = async (
   await Promise.all(main.map(async ({ spec }) => await containers.stop(spec.name, deadline)));
 };
 
-/** Completes the deletion that somebody asked for: nothing of the pod runs any more. */
+/** Completes a deletion that was asked for: nothing of the pod runs any more. */
 export const deletePod = async (
   { metadata }: Pod,
   { client, signal, onError }: KubeletContext,

@@ -1,4 +1,7 @@
-/** Pods' folders are named by uid, since a pod can come back under its name while the old one ends; people look by name. */
+/**
+ * Pods' folders are named by uid, since a pod can come back under its name while the old one ends;
+ * people look by name.
+ */
 import { mkdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 

@@ -1,4 +1,7 @@
-/** The status of a pod as a kubelet writes it. Pure: a function of the containers' states and of the status before. */
+/**
+ * The status of a pod as a kubelet writes it. Pure: a function of the containers' states and of the
+ * status before.
+ */
 import type {
   ContainerStateStatus,
   ContainerStatus,

@@ -1,6 +1,7 @@
 /**
- * One pod from the moment it is bound to this node until it is gone. Level-triggered: whatever happens only asks for
- * another pass, and a pass compares what the pod wants with what runs. Passes of a pod never overlap.
+ * One pod from the moment it is bound to this node until it is gone. Level-triggered: whatever
+ * happens only asks for another pass, and a pass compares what the pod wants with what runs. Passes
+ * of a pod never overlap.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +21,10 @@ import { createPodTokens } from './tokens.ts';
 import { listUnsupported } from './unsupported.ts';
 import { createPodVolumes } from './volumes.ts';
 
-/** Asks for a pod's own loopback address, for a server that others must find at the same place after its pod was replaced. */
+/**
+ * Asks for a pod's own loopback address, for a server that others must find at the same place after
+ * its pod was replaced.
+ */
 export const POD_IP_ANNOTATION = 'kind-test-harness/pod-ip';
 
 const MOUNT_RETRY_MS = 250;
@@ -34,7 +38,10 @@ export type PodWorker = {
   /** Objects that its volumes are made of may have changed. */
   refreshVolumes: () => void;
   isRunning: (namespace: string, pod: string, container: string) => boolean;
-  /** Where a port of this pod is on this machine; undefined of another pod, and when this one has ended. */
+  /**
+   * Where a port of this pod is on this machine; undefined of another pod, and when this one has
+   * ended.
+   */
   placeOf: (namespace: string, pod: string, port: number) => Place | undefined;
   /** Lets go without ending anything: that is the guardian's. */
   abandon: () => void;

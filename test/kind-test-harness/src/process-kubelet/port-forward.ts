@@ -1,6 +1,7 @@
 /**
- * `pods/portforward` as a kubelet serves it to WebSocket clients (`v4.channel.k8s.io`): the first byte of a message is its channel, 0 for data and
- * 1 for errors, and the first message of each channel is the port. One connection to the pod for each WebSocket.
+ * `pods/portforward` as a kubelet serves it to WebSocket clients (`v4.channel.k8s.io`): the first
+ * byte of a message is its channel, 0 for data and 1 for errors, and the first message of each
+ * channel is the port. One connection to the pod for each WebSocket.
  */
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';

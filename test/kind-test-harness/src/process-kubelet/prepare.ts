@@ -1,4 +1,7 @@
-/** Everything that a container's process needs before it starts: its root folder, environment, command line and ports. */
+/**
+ * Everything that a container's process needs before it starts: its root folder, environment,
+ * command line and ports.
+ */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -81,7 +84,8 @@ const commandOf = (
   localize: (arg: string) => string,
 ): string[] => {
   const program = image.programs?.[command?.join(' ') ?? ''];
-  // With a command of its own that nobody registered, the spec's arguments are for that command, which isn't run here.
+  // With a command of its own that is not registered, the spec's arguments are for that command,
+  // which isn't run here.
   return command && !program
     ? [...image.command]
     : [...(program ?? image.command), ...args.map(localize)];

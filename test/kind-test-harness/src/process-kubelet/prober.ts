@@ -1,4 +1,7 @@
-/** Runs the probes of one running container: startup first, then readiness and liveness side by side, until `signal`. */
+/**
+ * Runs the probes of one running container: startup first, then readiness and liveness side by
+ * side, until `signal`.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Container, Probe } from '../kube/objects.ts';

@@ -1,4 +1,7 @@
-/** One run of a container with all that belongs to it: process, probes, hooks, record on disk, and its orderly end. */
+/**
+ * One run of a container with all that belongs to it: process, probes, hooks, record on disk, and
+ * its orderly end.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -40,8 +43,8 @@ export type RunningContainer = {
   containerId: string;
   ended: Promise<ProcessEnd>;
   /**
-   * preStop, SIGTERM, and SIGKILL at the deadline (ms since the epoch). Calling it again can only bring the deadline
-   * forward. Resolves when the container has ended.
+   * preStop, SIGTERM, and SIGKILL at the deadline (ms since the epoch). Calling it again can only
+   * bring the deadline forward. Resolves when the container has ended.
    */
   stop: (deadline: number) => Promise<void>;
   /** Ends the probes, without the container: the harness is going down. */

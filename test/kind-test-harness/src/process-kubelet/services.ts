@@ -1,8 +1,10 @@
 /**
- * What kube-proxy and the cluster's DNS are on a real node. ClusterIPs are loopback addresses on this control plane (see
- * SERVICE_RANGE), so a listener on each one forwards to a ready pod behind the Service, and the API server reaches
- * webhooks by their Services. Names of Services in URLs of a container's environment become their ClusterIPs. A headless Service gets
- * two addresses, each for one of its pods at a time, and a URL with its name becomes two URLs: whoever wants all of its pods must take a list.
+ * What kube-proxy and the cluster's DNS are on a real node. ClusterIPs are loopback addresses on
+ * this control plane (see SERVICE_RANGE), so a listener on each one forwards to a ready pod behind
+ * the Service, and the API server reaches webhooks by their Services. Names of Services in URLs of
+ * a container's environment become their ClusterIPs. A headless Service gets two addresses, each
+ * for one of its pods at a time, and a URL with its name becomes two URLs: a client that wants all
+ * of its pods must take a list.
  */
 import { createServer, connect, type Server, type Socket } from 'node:net';
 
@@ -34,14 +36,20 @@ export type ServicesDeps = {
 };
 
 export type Services = {
-  /** Replaces the host of URLs that name a Service (`name.namespace.svc`, with or without the cluster's domain). */
+  /**
+   * Replaces the host of URLs that name a Service (`name.namespace.svc`, with or without the
+   * cluster's domain).
+   */
   rewriteUrls: (text: string) => string;
 };
 
 const SERVICE_HOST =
   /(?<=:\/\/)([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?(?=[:/?#,;\s"']|$)/g;
 
-/** What is forwarded is small and waited for: with Nagle's algorithm each answer of a webhook would take up to 40 ms more. */
+/**
+ * What is forwarded is small and waited for: with Nagle's algorithm each answer of a webhook would
+ * take up to 40 ms more.
+ */
 const NO_DELAY = { noDelay: true };
 
 const HEADLESS_URL =
@@ -56,7 +64,10 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
   const services = new Map<string, Service>();
   const pods = new Map<string, Pod>();
   const servers = new Map<string, Server>();
-  /** By the Service's namespace and name: what a container has been told of one holds when it is made anew, as a name in DNS does. */
+  /**
+   * By the Service's namespace and name: what a container has been told of one holds when it is
+   * made anew, as a name in DNS does.
+   */
   const seats = new Map<string, readonly Seat[]>();
   let turn = 0;
 
@@ -84,7 +95,10 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
       }
   };
 
-  /** None for what nothing here can serve: without selector (the API server's own), or of an existing cluster. */
+  /**
+   * None for what nothing here can serve: without selector (the API server's own), or of an
+   * existing cluster.
+   */
   const hostsOf = (service: Service): readonly string[] => {
     if (!service.spec.selector) return [];
     const clusterIP = loopbackAddress(service);
@@ -102,7 +116,9 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
     return server;
   };
 
-  /** The Service is looked up at each connection: its selector and target may have changed since. */
+  /**
+   * The Service is looked up at each connection: its selector and target may have changed since.
+   */
   const forward = (
     incoming: Socket,
     { uid, port, host }: { uid: string; port: number; host: string },

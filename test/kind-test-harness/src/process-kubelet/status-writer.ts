@@ -1,4 +1,6 @@
-/** Writes one pod's status: one request at a time, the newest status wins, failures are tried again. */
+/**
+ * Writes one pod's status: one request at a time, the newest status wins, failures are tried again.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { KubeError, type KubeClient } from '../kube/client.ts';
@@ -9,8 +11,9 @@ const RETRY_MS = 500;
 export type StatusWriter = {
   publish: (status: PodStatus) => void;
   /**
-   * What the API server has. Conditions of ours that somebody else has changed are written again, as by a kubelet: the controller-manager
-   * takes Ready off the pods of a node that it has not heard of, and never gives it back.
+   * What the API server has. Conditions of ours that others have changed are written again, as by a
+   * kubelet: the controller-manager takes Ready off the pods of a node that it has not heard of,
+   * and never gives it back.
    */
   observe: (status: PodStatus | undefined) => void;
   /** Resolves when the status published last is written, or can't be since the pod is gone. */

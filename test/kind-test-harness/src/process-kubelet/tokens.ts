@@ -1,4 +1,7 @@
-/** Service-account tokens of one pod: made by the API server, bound to the pod, and renewed before they end. */
+/**
+ * Service-account tokens of one pod: made by the API server, bound to the pod, and renewed before
+ * they end.
+ */
 import type { KubeClient } from '../kube/client.ts';
 import type { Pod } from '../kube/objects.ts';
 
@@ -12,7 +15,10 @@ export type TokenRequest = { audience?: string; expirationSeconds?: number };
 export type PodTokens = {
   /** The current token for a request; a fresh one when it is time. */
   get: (request: TokenRequest) => Promise<string>;
-  /** When the next of the tokens got so far wants renewal, in ms since the epoch; absent when there is none. */
+  /**
+   * When the next of the tokens got so far wants renewal, in ms since the epoch; absent when there
+   * is none.
+   */
   renewAt: () => number | undefined;
 };
 

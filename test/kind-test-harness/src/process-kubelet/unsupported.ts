@@ -1,4 +1,7 @@
-/** What a pod asks for and processes of this machine can't have. Said once, as an Event: never silently left out. */
+/**
+ * What a pod asks for and processes of this machine can't have. Said once, as an Event: never
+ * silently left out.
+ */
 import type { Container, Pod } from '../kube/objects.ts';
 
 const POD_FIELDS = [

@@ -1,4 +1,7 @@
-/** The volumes of one pod: folders below its own, written as a kubelet writes them and rewritten when their sources change. */
+/**
+ * The volumes of one pod: folders below its own, written as a kubelet writes them and rewritten
+ * when their sources change.
+ */
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 

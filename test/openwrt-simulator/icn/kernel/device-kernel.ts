@@ -1,4 +1,6 @@
-/** The kernel of a device: its links and addresses are those that the package `network` configures. */
+/**
+ * The kernel of a device: its links and addresses are those that the package `network` configures.
+ */
 import type { UciSection } from '../../uci/package.ts';
 import type { UciStore } from '../../uci/store.ts';
 import { textOf } from '../uci.ts';

@@ -1,4 +1,7 @@
-/** One rule of iptables: from its words on the command line to the text that `iptables -S` prints, or nothing when it refuses. */
+/**
+ * One rule of iptables: from its words on the command line to the text that `iptables -S` prints,
+ * or nothing when it refuses.
+ */
 import { formatAddress, networkOf, parseAddress, parsePrefix } from './addresses.ts';
 
 const WITH_PORTS = new Set(['tcp', 'udp', 'sctp']);

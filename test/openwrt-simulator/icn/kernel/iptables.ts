@@ -1,4 +1,7 @@
-/** iptables' tables as firewall3 and REST fill them. firewall3's own rules count for places; what they do is not simulated. */
+/**
+ * iptables' tables as firewall3 and REST fill them. firewall3's own rules count for places; what
+ * they do is not simulated.
+ */
 import { canonicalRule } from './iptables-rule.ts';
 
 type Rule = { text: string; isFirewalls: boolean };

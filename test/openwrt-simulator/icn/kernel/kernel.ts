@@ -1,6 +1,7 @@
 /**
- * What ICN's REST changes in the kernel by commands: iptables, policy rules, routes. Neither the files of the packages nor
- * REST's answers show it, so tests look here. Commands that the kernel refuses leave no trace, as on the device.
+ * What ICN's REST changes in the kernel by commands: iptables, policy rules, routes. Neither the
+ * files of the packages nor REST's answers show it, so tests look here. Commands that the kernel
+ * refuses leave no trace, as on the device.
  */
 import { formatAddress } from './addresses.ts';
 import { IpRoutes, type Address } from './ip-routes.ts';
@@ -11,7 +12,9 @@ export type KernelOptions = {
   /** Read on every use. Loopback is not among them. */
   addresses: () => readonly Address[];
   links: () => readonly string[];
-  /** `iptables` commands of /etc/sdewan.user, without the first word. ICN's: masquerading on eth0. */
+  /**
+   * `iptables` commands of /etc/sdewan.user, without the first word. ICN's: masquerading on eth0.
+   */
   userRules?: readonly string[];
   /** Set at boot. */
   defaultRoute: () => { via: string; device: string } | undefined;

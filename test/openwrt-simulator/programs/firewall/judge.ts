@@ -1,6 +1,7 @@
 /**
- * What `fw4` makes of a firewall package: which sections it takes, what it warns about of single options, in its words and its order.
- * A bad section is left out and named; the rest is loaded. What nft then refuses as a whole is in nft.ts.
+ * What `fw4` makes of a firewall package: which sections it takes, what it warns about of single
+ * options, in its words and its order. A bad section is left out and named; the rest is loaded.
+ * What nft then refuses as a whole is in nft.ts.
  */
 import type { UciPackage, UciSection } from '../../uci/package.ts';
 import { SECTION_SPECS, type OptionSpec } from './sections.ts';

@@ -1,6 +1,7 @@
 /**
- * What nft refuses in the ruleset that fw4 renders. One such line and the whole set is refused: the old rules stay, and
- * `fw4 reload` answers 0 all the same. Only the lines that can be refused are rendered; their numbers are made up.
+ * What nft refuses in the ruleset that fw4 renders. One such line and the whole set is refused: the
+ * old rules stay, and `fw4 reload` answers 0 all the same. Only the lines that can be refused are
+ * rendered; their numbers are made up.
  */
 import type { UciSection } from '../../uci/package.ts';
 import type { Judgement, TakenSection } from './judge.ts';
@@ -66,7 +67,10 @@ const duplicateZones = (taken: readonly TakenSection[]): Complaint[] => {
     );
 };
 
-/** fw4 takes zone names of any length (firewall3 has none over 11), until the comments that it makes of them are too long for nft. */
+/**
+ * fw4 takes zone names of any length (firewall3 has none over 11), until the comments that it makes
+ * of them are too long for nft.
+ */
 const zoneComplaints = ({ values }: TakenSection): Complaint[] => {
   const lines = zoneLines(values, setOf((values.get('device') ?? []).map(({ value }) => value)));
   const tooLongComments = lines.flatMap((line) => tooLongComment(line, commentOf(line)));

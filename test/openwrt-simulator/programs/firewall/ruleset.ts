@@ -1,6 +1,7 @@
 /**
- * Table `inet fw4` as nft lists it, as far as the agent compares it: a line for each rule and redirect with fw4's comment, and those by
- * which a zone is reached. What people and the agent's helper do with `nft` is done here, too.
+ * Table `inet fw4` as nft lists it, as far as the agent compares it: a line for each rule and
+ * redirect with fw4's comment, and those by which a zone is reached. What people and the agent's
+ * helper do with `nft` is done here, too.
  */
 import type { TakenSection } from './judge.ts';
 import { firstOf } from './values.ts';
@@ -18,7 +19,7 @@ export type NftStep = {
 
 export class Ruleset {
   #chains: ReadonlyMap<string, readonly Rule[]> | undefined;
-  /** Of the table itself. */
+  /** The handle of the table itself. */
   #handle = 1;
   #lastHandle = 0;
 
@@ -47,7 +48,10 @@ export class Ruleset {
     this.#chains = chains;
   }
 
-  /** `nft flush ruleset`, `nft delete table inet fw4`: the next one is another table, in which handles begin anew. */
+  /**
+   * `nft flush ruleset`, `nft delete table inet fw4`: the next one is another table, in which
+   * handles begin anew.
+   */
   flush(): void {
     this.#chains = undefined;
     this.#lastHandle = 0;

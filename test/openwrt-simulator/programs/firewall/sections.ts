@@ -1,4 +1,7 @@
-/** The options of each section type as firewall4 declares them, in its order: the first bad one is the one it names. */
+/**
+ * The options of each section type as firewall4 declares them, in its order: the first bad one is
+ * the one it names.
+ */
 import type { Kind } from './values.ts';
 
 export type OptionSpec = {

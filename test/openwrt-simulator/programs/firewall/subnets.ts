@@ -1,9 +1,15 @@
-/** The zone that fw4 takes for the destination of a redirect that names none: the first with a network that the new address is in. */
+/**
+ * The zone that fw4 takes for the destination of a redirect that names none: the first with a
+ * network that the new address is in.
+ */
 import { BlockList } from 'node:net';
 import type { TakenSection } from './judge.ts';
 import { firstOf, type Values } from './values.ts';
 
-/** Network -> the addresses of its interface and of its link, where it has an IPv4 address of its own. */
+/**
+ * Network -> the addresses of its interface and of its link, where it has an IPv4 address of its
+ * own.
+ */
 export type Subnets = ReadonlyMap<string, BlockList | undefined>;
 
 export const subnetOf = (

@@ -1,4 +1,7 @@
-/** What firewall4 accepts as a value of an option. A parser answers undefined for a value that fw4 refuses. */
+/**
+ * What firewall4 accepts as a value of an option. A parser answers undefined for a value that fw4
+ * refuses.
+ */
 import { isIP } from 'node:net';
 
 /** What a later step has to know of a value; most values only have to be good. */

@@ -1,6 +1,7 @@
 /**
- * The methods of the ubus object `uci` that write packages: commit and revert, and apply with its confirmation, roll-back
- * and timer. Owns the one apply that can be pending and its snapshot, which lies in files as rpcd keeps it.
+ * The methods of the ubus object `uci` that write packages: commit and revert, and apply with its
+ * confirmation, roll-back and timer. Owns the one apply that can be pending and its snapshot, which
+ * lies in files as rpcd keeps it.
  */
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { readBytes, writeBytes } from '../../bytes.ts';
@@ -148,7 +149,9 @@ export class PendingApply {
     return this.#session === session ? undefined : failed(STATUS.permissionDenied);
   }
 
-  /** Puts the files of the snapshot back, and the staged changes too if their session still lives. */
+  /**
+   * Puts the files of the snapshot back, and the staged changes too if their session still lives.
+   */
   async #restore(call: string): Promise<void> {
     const session = this.#session ?? '';
     const names = this.#snapshot.names();

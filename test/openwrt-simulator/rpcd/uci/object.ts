@@ -1,6 +1,6 @@
 /**
- * The ubus object `uci` without the methods that write packages (apply.ts): reads and staged changes of one session,
- * with rpcd's checks of arguments and rights.
+ * The ubus object `uci` without the methods that write packages (apply.ts): reads and staged
+ * changes of one session, with rpcd's checks of arguments and rights.
  */
 import type { Json } from '../../json.ts';
 import { UciError } from '../../uci/errors.ts';
@@ -136,7 +136,9 @@ const get = ({ store, args, packageName, stagingDirectory }: PackageCall): Reply
 const changes = ({ store, packageName, stagingDirectory }: PackageCall): Reply =>
   ok({ changes: store.load(packageName, stagingDirectory).staged.map(dumpChange) });
 
-/** Of all packages that the session may read; one that cannot be loaded is left out. */
+/**
+ * The contents of all packages that the session may read; one that cannot be loaded is left out.
+ */
 const allChanges = (deps: UciObjectDeps, { session }: Caller): Reply => {
   const found: Record<string, Json> = {};
   for (const name of deps.store.list()) {

@@ -1,4 +1,7 @@
-/** What an apply would be undone to: the packages and the staged changes from before it, in files as rpcd keeps them. */
+/**
+ * What an apply would be undone to: the packages and the staged changes from before it, in files as
+ * rpcd keeps them.
+ */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { readBytes, writeBytes } from '../../bytes.ts';
 

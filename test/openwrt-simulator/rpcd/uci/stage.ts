@@ -1,4 +1,7 @@
-/** The methods of `uci` that stage changes: add, set, delete, rename, order. Nothing is staged unless all of a call is good. */
+/**
+ * The methods of `uci` that stage changes: add, set, delete, rename, order. Nothing is staged
+ * unless all of a call is good.
+ */
 import { isArray, stringsOf, type Json } from '../../json.ts';
 import { isName } from '../../uci/names.ts';
 import type { UciChange, UciPackage, UciSection } from '../../uci/package.ts';
@@ -102,7 +105,10 @@ export const order = (call: PackageCall): Reply => {
   return ok();
 };
 
-/** Makes changes on a copy of the package as the session sees it, and stages those that changed something. */
+/**
+ * Makes changes on a copy of the package as the session sees it, and stages those that changed
+ * something.
+ */
 type Recorder = {
   package: UciPackage;
   apply: (change: UciChange) => void;
@@ -160,7 +166,10 @@ const addItems = (recorder: Recorder, target: Target, value: readonly Json[]): b
   return !items.includes(undefined);
 };
 
-/** The sections that `set` and `delete` mean: one by name, or all that match; undefined for arguments that say neither. */
+/**
+ * The sections that `set` and `delete` mean: one by name, or all that match; undefined for
+ * arguments that say neither.
+ */
 const targetsOf = (args: Arguments): ((uciPackage: UciPackage) => UciSection[]) | undefined => {
   const section = args.text('section');
   if (section !== undefined) {

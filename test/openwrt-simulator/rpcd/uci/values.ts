@@ -1,4 +1,7 @@
-/** Between JSON and UCI as rpcd translates: sections and changes to JSON, JSON values to option text, and matching. */
+/**
+ * Between JSON and UCI as rpcd translates: sections and changes to JSON, JSON values to option
+ * text, and matching.
+ */
 import type { Json, JsonObject } from '../../json.ts';
 import type { UciChange, UciPackage, UciSection, UciValue } from '../../uci/package.ts';
 import type { Arguments } from '../bus.ts';
