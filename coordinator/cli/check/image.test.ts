@@ -123,7 +123,7 @@ describe('a tar', () => {
     },
   );
 
-  it('that is none, or is not there, is refused by name', async () => {
+  it('is refused by name when it is none, or is not there', async () => {
     write('/no.tar', 'no tar '.repeat(200));
     await expect(readImage(join(root, 'no.tar'), signal)).rejects.toThrow(/no\.tar: no tar/);
     await expect(readImage(join(root, 'none'), signal)).rejects.toThrow(

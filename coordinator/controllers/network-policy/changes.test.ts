@@ -117,7 +117,7 @@ it('policies with more lines than agents take isolate their pods, and those of a
   });
 });
 
-it('no block is compiled of a policy for which no agent has room, and none a second time', () => {
+it('compiles no block of a policy for which no agent has room, and none a second time', () => {
   let read = 0;
   const block = {
     except: [],

@@ -1,4 +1,6 @@
-/** The files of deploy/examples as they are, with a real OpenWRT as the image of deploy/cnf-image. */
+/**
+ * The files of deploy/examples as they are, with a real OpenWRT as the image of deploy/cnf-image.
+ */
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDeviceImage, whyNoDeviceImage } from '../../images/device.ts';
