@@ -105,6 +105,22 @@ export const POLICY_GROUPS_ANNOTATION = `${PREFIX}/policy-groups`;
  */
 export const WRITTEN_ON_CNF_PODS: readonly string[] = [DELETION_COST_ANNOTATION];
 export const WRITTEN_ON_PODS: readonly string[] = [POLICY_GROUPS_ANNOTATION];
+/** Multus' own, on pods: which attachments the pod has besides the cluster's network. */
+export const NETWORKS_ANNOTATION = 'k8s.v1.cni.cncf.io/networks';
+/** On a pod, by the coordinator: JSON, its interfaces and the names of their NetworkPorts. */
+export const NETWORK_PORTS_ANNOTATION = `${PREFIX}/network-ports`;
+/** Scheduling gate of pods that wait for addresses in managed networks. */
+export const PORTS_GATE = `${NETWORK_GROUP}/ports`;
+/** ClusterRole for the coordinator to open that gate, in the namespaces where it is bound. */
+export const PORTS_ROLE = 'sdewan-network-ports';
+/** On NetworkPorts: the ManagedNetwork. */
+export const NETWORK_LABEL = `${PREFIX}/network`;
+/** What the coordinator writes on a pod in the write that opens the gate, and in no other. */
+export const WRITTEN_WITH_GATE: readonly string[] = [
+  NFN_NETWORK_ANNOTATION,
+  NETWORKS_ANNOTATION,
+  NETWORK_PORTS_ANNOTATION,
+];
 /** Bucket type of what is made for Services. */
 export const SERVICE_BUCKET = 'k8s-service';
 /** On a pod, `"true"`: its agent changes nothing on OpenWRT, and goes on reporting. */

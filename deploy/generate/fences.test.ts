@@ -35,7 +35,7 @@ describe('a resource of the whole cluster, in another group', () => {
         apiGroups: [RULE_GROUP, FLEET_GROUP, 'network.sdewan.akraino.org'],
         scope: 'Namespaced',
       },
-      { ...any, apiGroups: ['example.org'], scope: 'Cluster' },
+      { ...any, apiGroups: ['network.sdewan.akraino.org', 'example.org'], scope: 'Cluster' },
     ]);
   });
 
@@ -52,7 +52,7 @@ describe('a resource of the whole cluster, in another group', () => {
     expect(blocks['statuses-written']).toEqual([
       expect.objectContaining({ resources: ['*/status'], scope: 'Namespaced' }),
       expect.objectContaining({
-        apiGroups: ['example.org'],
+        apiGroups: ['network.sdewan.akraino.org', 'example.org'],
         resources: ['*/status'],
         scope: 'Cluster',
       }),

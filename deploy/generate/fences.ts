@@ -7,14 +7,17 @@ import {
   FLEET_GROUP,
   HANDED_OVER_GATE,
   NETWORK_GROUP,
+  PORTS_GATE,
   WRITTEN_ON_CNF_PODS,
   WRITTEN_ON_PODS,
+  WRITTEN_WITH_GATE,
 } from '#shared/names.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
 import { cnfResource } from '#shared/resources/cnf.ts';
 import { cnfSetResource } from '#shared/resources/cnf-set.ts';
 import { cnfDeploymentResource, MAX_TEMPLATE_BYTES } from '#shared/resources/cnf-deployment.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
+import { managedNetworkResource } from '#shared/resources/managed-network.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import type { Blocks } from './blocks.ts';
 import { specSchemaOf } from './crd.ts';
@@ -39,15 +42,21 @@ const requests = (
       : [{ apiGroups, apiVersions: ['*'], resources: [names], operations, scope }];
   });
 
-/** Requests about these resources and no others of a namespace, in any version. */
-const requestsAbout = (resources: readonly Named[], operations: readonly string[]): object[] =>
-  groupsOf(resources).map((group) => ({
+/** Requests about these resources and no others, in any version. */
+const requestsAbout = (
+  resources: readonly Named[],
+  operations: readonly string[],
+  scope: Resource['scope'] = 'Namespaced',
+): object[] => {
+  const those = resources.filter((one) => one.scope === scope);
+  return groupsOf(those).map((group) => ({
     apiGroups: [group],
     apiVersions: ['*'],
-    resources: resources.filter((one) => one.group === group).map(({ plural }) => plural),
+    resources: those.filter((one) => one.group === group).map(({ plural }) => plural),
     operations,
-    scope: 'Namespaced',
+    scope,
   }));
+};
 
 /** Those of groups that no rule is of. */
 const outside = (resources: readonly Resource[], rules: readonly KindDefinition[]): Resource[] => {
@@ -185,6 +194,16 @@ export const fenceBlocks = (
     'UPDATE',
     'DELETE',
   ]),
+  'network-ports-written': requestsAbout(
+    aloneOf(resources, NETWORK_GROUP),
+    ['CREATE', 'UPDATE', 'DELETE'],
+    'Cluster',
+  ),
+  'networks-deleted': requestsAbout([managedNetworkResource], ['DELETE'], 'Cluster'),
+  'gate-of-ports': [
+    { name: 'portsGate', expression: `'${PORTS_GATE}'` },
+    { name: 'writtenWithGate', expression: listOf(WRITTEN_WITH_GATE) },
+  ],
   'made-of-fleets': requestsAbout(aloneOf(resources, FLEET_GROUP), ['CREATE', 'UPDATE']),
   'cnfs-rolled-out': requestsAbout([cnfDeploymentResource], ['CREATE', 'UPDATE']),
   'annotation-limit': annotationLimit(resources),

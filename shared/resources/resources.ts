@@ -11,6 +11,8 @@ import { cnfStatusResource } from './cnf-status.ts';
 import { cnfResource, type CnfSpec } from './cnf.ts';
 import { MESSAGE_COLUMN, PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
 import { defineKind, type KindDefinition } from './kind.ts';
+import { managedNetworkKind } from './managed-network.ts';
+import { networkPortKind } from './network-port.ts';
 import { policyEnforcementResource } from './policy-enforcement.ts';
 import { kinds } from './registry.ts';
 
@@ -37,6 +39,8 @@ const others: readonly KindDefinition[] = [
   defineKind<CnfSpec>(cnfResource),
   addressGroupResource,
   policyEnforcementResource,
+  managedNetworkKind,
+  networkPortKind,
 ];
 
 export const resources: readonly KindDefinition[] = [...kinds.map(resourceOfRule), ...others];

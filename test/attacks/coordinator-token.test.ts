@@ -155,6 +155,30 @@ const rights: readonly Right[] = [
     },
   },
   {
+    of: [
+      ...['managednetworks', 'networkports'].map(network),
+      `${network('managednetworks')}/status`,
+    ],
+    can: {
+      'use up the addresses of a network': () => ({
+        create: {
+          apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+          kind: 'NetworkPort',
+          metadata: { name: 'none-1', labels: MARK.labels },
+          spec: {
+            network: 'none',
+            index: 1,
+            mac: '02:00:00:00:00:01',
+            addresses: [],
+            claim: { namespace: edge, pod: 'x', uid: 'x', interface: 'x' },
+            managed: true,
+          },
+        },
+      }),
+      'read which pod has which address': () => ['get', 'networkports'],
+    },
+  },
+  {
     of: [`${network('policyenforcements')}/status`],
     can: {
       'report a policy as enforced': () => [

@@ -17,14 +17,18 @@ import { casesOf, type Case } from './policy-cases.ts';
 import {
   COORDINATOR,
   given,
+  HOLDER,
   KEPT,
+  NETWORK,
   OF_THE_TEST,
   patch,
   SILENT,
   SILENT_STATUS,
   STRANGER,
   SYSTEM,
+  TENANT_OF_NETWORKS,
   tenantsRights,
+  WAITING,
   type Attempt,
 } from './policy-objects.ts';
 
@@ -80,6 +84,8 @@ describe('the installed policies', async () => {
     const pod = ['pod', SILENT, '-n', closed, '--subresource=status', '--type=merge'];
     await cluster.kubectl(['patch', ...pod, '-p', status]);
     await cluster.kubectl(['wait', '-n', closed, '--for=create', ...KEPT, '--timeout=500s']);
+    const claimed = ['--for=jsonpath={.status.claimed}=1', `managednetwork/${NETWORK}`];
+    await cluster.kubectl(['wait', ...claimed, '--timeout=500s']);
     for (const name of ['ending', 'held'])
       await cluster.kubectl(['delete', 'firewallzone', name, '-n', closed, '--wait=false']);
     for (const who of ['coordinator', 'operator', 'tenant'] as const) {
@@ -91,7 +97,8 @@ describe('the installed policies', async () => {
     }
   });
   afterAll(async () => {
-    await cluster.kubectl(['delete', 'clusterrolebinding,clusterrole', OF_THE_TEST], {
+    const roles = [OF_THE_TEST, TENANT_OF_NETWORKS];
+    await cluster.kubectl(['delete', 'clusterrolebinding,clusterrole', ...roles], {
       allowFailure: true,
     });
     await cluster.kubectl([
@@ -99,11 +106,14 @@ describe('the installed policies', async () => {
       'pod',
       SILENT,
       STRANGER,
+      HOLDER,
+      WAITING,
       '-n',
       closed,
       '--grace-period=0',
       '--force',
     ]);
+    await cluster.kubectl(['delete', 'managednetwork', NETWORK]);
     const finalizers = ['--type=merge', '-p', '{"metadata": {"finalizers": null}}'];
     await cluster.kubectl(['patch', 'firewallzone', 'ending', '-n', closed, ...finalizers]);
     await rm(folder, { recursive: true });

@@ -19,9 +19,11 @@ import {
   lease,
   MARK,
   nat,
+  NETWORK,
   OF_THE_TEST,
   OWNER,
   patch,
+  PORT,
   RBAC,
   remove,
   replace,
@@ -31,6 +33,7 @@ import {
   SILENT,
   STRANGER,
   SYSTEM,
+  WAITING,
   withMetadata,
   zone,
   type Attempt,
@@ -1036,6 +1039,30 @@ const rolledPods = ({ closed }: Places): Case[] => {
     },
     {
       ...common,
+      message:
+        'the coordinator may change nothing of the spec of a pod when it opens the gate of its addresses',
+      denied: {
+        'end a pod at a time, as it opens its gate': change(
+          { spec: { schedulingGates: null, activeDeadlineSeconds: 60 } },
+          WAITING,
+        ),
+        'narrow where a pod runs, as it opens its gate': change(
+          { spec: { schedulingGates: null, nodeSelector: { none: 'x' } } },
+          WAITING,
+        ),
+      },
+      allowed: {
+        'open the gate of a pod, and write its addresses': change(
+          {
+            metadata: { annotations: { 'k8s.plugin.opnfv.org/nfn-network': '{"interface":[]}' } },
+            spec: { schedulingGates: null },
+          },
+          WAITING,
+        ),
+      },
+    },
+    {
+      ...common,
       message: 'the coordinator may change no label of pods except sdewan.akraino.org/active',
       denied: {
         'give a pod a label': change({ metadata: { labels: { more: 'x' } } }),
@@ -1054,6 +1081,10 @@ const rolledPods = ({ closed }: Places): Case[] => {
           STRANGER,
         ),
         'give a pod of no CNF a port': annotate({ 'sdewan.akraino.org/ports': '[]' }, STRANGER),
+        'write the networks of a pod and leave its gate': annotate(
+          { 'k8s.plugin.opnfv.org/nfn-network': '{"interface":[]}' },
+          WAITING,
+        ),
       },
       allowed: {
         'say which groups a pod of no CNF has': annotate(
@@ -1102,11 +1133,11 @@ const rolledPods = ({ closed }: Places): Case[] => {
   ];
 };
 
-const NETWORK = 'network.sdewan.akraino.org/v1alpha1';
+const NETWORK_VERSION = 'network.sdewan.akraino.org/v1alpha1';
 
 const enforcements = ({ closed }: Places): Case[] => {
   const object = (kind: string, spec: object): object => ({
-    apiVersion: NETWORK,
+    apiVersion: NETWORK_VERSION,
     kind,
     metadata: { name: 'forged', namespace: closed, labels: { sdewanPurpose: 'cnf-1', ...MARK } },
     spec,
@@ -1134,6 +1165,54 @@ const enforcements = ({ closed }: Places): Case[] => {
       message: 'the coordinator alone writes ',
       who: 'operator',
       denied: made,
+      allowed: {},
+    },
+  ];
+};
+
+const networkPorts = (): Case[] => {
+  const forged = {
+    apiVersion: NETWORK_VERSION,
+    kind: 'NetworkPort',
+    metadata: { name: `${NETWORK}-11`, labels: MARK },
+    spec: {
+      network: NETWORK,
+      index: 11,
+      mac: '02:00:00:00:00:01',
+      addresses: ['10.254.0.11'],
+      claim: { namespace: 'x', pod: 'x', uid: 'x', interface: 'x' },
+      managed: true,
+    },
+  };
+  return [
+    {
+      policy: 'sdewan-network-ports',
+      message: 'the coordinator alone writes networkports: its addresses are those of pod ',
+      who: 'operator',
+      denied: {
+        'take an address': create(forged),
+        'take that of a pod': patch(['networkport', PORT], { spec: { claim: { uid: 'x' } } }),
+      },
+      allowed: {
+        'annotate a NetworkPort': patch(['networkport', PORT], {
+          metadata: { annotations: { a: 'x' } },
+        }),
+      },
+    },
+    {
+      policy: 'sdewan-network-ports',
+      message: 'pod ',
+      who: 'tenant',
+      denied: { 'give back the address of a pod': remove('networkport', PORT) },
+      allowed: {},
+    },
+    {
+      policy: 'sdewan-managed-networks',
+      message: '1 addresses of network ',
+      who: 'tenant',
+      denied: {
+        'delete a network while pods have addresses of it': remove('managednetwork', NETWORK),
+      },
       allowed: {},
     },
   ];
@@ -1320,6 +1399,7 @@ export const casesOf = (places: Places): Case[] => [
   ...deployments(places),
   ...rolledPods(places),
   ...enforcements(places),
+  ...networkPorts(),
   ...fleetObjects(places),
   ...statuses(places),
   ...policyNetworks(places),

@@ -25,7 +25,9 @@ const GROUPS: Readonly<Record<string, string>> = {
   firewalldnat: 'batch.sdewan.akraino.org/v1alpha1',
   firewallzone: 'batch.sdewan.akraino.org/v1alpha1',
   lease: 'coordination.k8s.io/v1',
+  managednetwork: 'network.sdewan.akraino.org/v1alpha1',
   mutatingwebhookconfiguration: 'admissionregistration.k8s.io/v1',
+  networkport: 'network.sdewan.akraino.org/v1alpha1',
   pod: 'v1',
   rolebinding: `${RBAC}/v1`,
   secret: 'v1',
@@ -180,7 +182,7 @@ const cnf = (namespace: string): object => ({
 
 /**
  * Rights of service account `tenant`: all that one can do with rules, CNFDeployments, pods,
- * workloads.
+ * workloads and managed networks.
  */
 export const tenantsRights = (namespace: string): object[] => [
   {
@@ -211,7 +213,19 @@ export const tenantsRights = (namespace: string): object[] => [
     ],
   },
   binding(namespace, 'tenant', [account(namespace, 'tenant')], { kind: 'Role' }),
+  {
+    ...role('ClusterRole', TENANT_OF_NETWORKS),
+    rules: [{ apiGroups: ['network.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] }],
+  },
+  {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: TENANT_OF_NETWORKS },
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: TENANT_OF_NETWORKS },
+    subjects: [account(namespace, 'tenant')],
+  },
 ];
+export const TENANT_OF_NETWORKS = 'policies-tenant';
 
 export const lease = (name: string): object => ({
   apiVersion: 'coordination.k8s.io/v1',
@@ -276,6 +290,31 @@ export const barePod = (
   metadata: { name, namespace, labels: { sdewanPurpose: name }, ...metadata },
   spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }], ...spec },
 });
+/** A pod that has an address of `NETWORK`, and one that waits for another for ever. */
+export const HOLDER = 'holder';
+export const WAITING = 'waiting';
+export const NETWORK = 'policies';
+/** What the coordinator makes for it. */
+export const PORT = `${NETWORK}-10`;
+const asking = (namespace: string, name: string, entry: object = {}): object => {
+  const list = { interface: [{ name: NETWORK, interface: 'net0', ...entry }] };
+  return barePod(namespace, name, {
+    labels: {},
+    annotations: { 'k8s.plugin.opnfv.org/nfn-network': JSON.stringify(list) },
+    spec: { schedulingGates: [{ name: 'network.sdewan.akraino.org/ports' }] },
+  });
+};
+const network = (namespace: string): object => ({
+  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+  kind: 'ManagedNetwork',
+  metadata: { name: NETWORK },
+  spec: {
+    provider: 'static',
+    names: [NETWORK],
+    subnets: [{ cidr: '10.254.0.0/24', ranges: ['10.254.0.10-10.254.0.11'] }],
+    namespaces: [namespace],
+  },
+});
 /** Its binding to a node. */
 export const bound = (namespace: string, metadata: object): Attempt => ({
   method: 'POST',
@@ -328,6 +367,9 @@ export const given = ({ closed }: Places): object[] => [
   }),
   barePod(closed, SILENT),
   barePod(closed, STRANGER, { labels: {} }),
+  network(closed),
+  asking(closed, HOLDER),
+  asking(closed, WAITING, { ipAddress: '10.254.0.99' }),
   rolled(closed),
   withMetadata(rule('CNFStatus', 'well', {}), { namespace: closed, labels: {} }),
   zone(closed, 'held', { labels: { sdewanPurpose: SILENT } }),

@@ -84,13 +84,13 @@ const inOrder = (line: string): string =>
 const EVERYBODY =
   /^(Resources|selfsubject|clustertrustbundles|componentstatuses|podcertificate)|\[\/|system:service-account-issuer/;
 
-/** As an operator whose pods have ports in Neutron binds it, by the command of docs/policies.md. */
-const withNeutron = async (use: () => Promise<void>): Promise<void> => {
+/** As an operator binds it, by the commands of docs/policies.md and docs/network-ports.md. */
+const withRole = async (role: string, use: () => Promise<void>): Promise<void> => {
   const { systemNamespace, kubectl } = world;
-  const name = `sdewan-neutron-${systemNamespace}`;
+  const name = `${role}-${systemNamespace}`;
   const coordinator = `--serviceaccount=${systemNamespace}:sdewan-coordinator`;
-  const role = `--clusterrole=${name}`;
-  expect(await kubectl('create', 'clusterrolebinding', name, role, coordinator)).toMatchObject({
+  const bound = `--clusterrole=${name}`;
+  expect(await kubectl('create', 'clusterrolebinding', name, bound, coordinator)).toMatchObject({
     code: 0,
   });
   try {
@@ -122,20 +122,33 @@ describe('rights', () => {
     expectGolden(file, await rightsOf(where, user, 'system:authenticated'));
   });
 
-  it('coordinator where an operator lets it enforce policies in Neutron', () =>
-    withNeutron(async () => {
+  it.each([
+    ['enforce policies in Neutron', 'sdewan-neutron', 'coordinator-neutron', []],
+    [
+      'give pods addresses',
+      'sdewan-network-ports',
+      'coordinator-network-ports',
+      [
+        'network-attachment-definitions.k8s.cni.cncf.io  []  []  [get]',
+        'networkports.permissions.sdewan.akraino.org  []  []  [assign]',
+      ],
+    ],
+  ])('coordinator where an operator lets it %s', (_, role, file, others) =>
+    withRole(role, async () => {
       const user = `system:serviceaccount:${world.systemNamespace}:sdewan-coordinator`;
       await eventually(() => rightsOf(namespace, user, 'system:authenticated')).toMatch(
         /^pods .*\bpatch\b/m,
       );
       const rights = await rightsOf(namespace, user, 'system:authenticated');
-      expectGolden('coordinator-neutron', rights);
-      // One verb more than elsewhere.
+      expectGolden(file, rights);
+      // No more than that beyond what it has elsewhere.
       const elsewhere = readFileSync(join(GOLDEN, 'coordinator.txt'), 'utf8').split('\n');
       expect(rights.split('\n').filter((line) => !elsewhere.includes(line))).toEqual([
+        ...others,
         'pods  []  []  [get list patch watch]',
       ]);
-    }));
+    }),
+  );
 });
 
 const expectGolden = (file: string, rights: string): void => {
