@@ -21,6 +21,7 @@ import type { ExposeOptions } from './controllers/generated-rules/services/claim
 import { createServices } from './controllers/generated-rules/services/services.ts';
 import type { PolicyMetrics } from './controllers/network-policy/metrics.ts';
 import { createPoliciesController } from './controllers/network-policy/controller.ts';
+import { createNetworkPortsController } from './controllers/network-ports/controller.ts';
 import { createPolicyWorld } from './controllers/network-policy/sources.ts';
 import {
   createSecurityGroupsController,
@@ -86,6 +87,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
   });
   // One that looks after one namespace does not see the pods that policies are about.
   const world = options.namespace === undefined ? createPolicyWorld(options) : undefined;
+  const networkPorts = world && createNetworkPortsController(options);
   const policies =
     world &&
     createPoliciesController({
@@ -120,6 +122,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
         world?.run(signal),
         policies?.run(signal),
         securityGroups?.run(signal),
+        networkPorts?.run(signal),
       ]);
     },
   };

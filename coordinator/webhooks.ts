@@ -16,10 +16,12 @@ import { createCachedWorld } from './admission/cached-world.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
 import { createCnfDeploymentWebhook } from './admission/cnf/cnf-deployments.ts';
 import { createGates } from './admission/cnf/gate.ts';
+import { createPortsGate } from './admission/cnf/ports-gate.ts';
 import { createCnfLookups } from './admission/cnf/lookups.ts';
 import { createPodWebhook, createSecondCnfWebhook } from './admission/cnf/pods.ts';
 import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.ts';
 import type { ReferenceMode } from './admission/decide.ts';
+import { managedNetworksOr } from './admission/managed-networks.ts';
 import { createLiveWorld } from './admission/live-world.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
 import { createBindingsController } from './controllers/bindings/controller.ts';
@@ -117,7 +119,8 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   const live = createLiveWorld(client);
   const lookups = createCnfLookups(client);
   const gates = createGates({ client, lookups, log });
-  const { announce } = bindings;
+  const portsGate = createPortsGate({ client });
+  const common = { defaults: inject, keyKinds, lookups, announce: bindings.announce, log };
   const rulesBy = (
     checks: readonly ListedCheck[],
     judged: readonly KindDefinition[],
@@ -133,13 +136,13 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
 
   const app = createAdmissionApp({
     webhooks: {
-      rules: rulesBy(ruleChecks, options.resources),
+      rules: managedNetworksOr(client, rulesBy(ruleChecks, options.resources)),
       'cnf-deployments': createCnfDeploymentWebhook({ lookups, log }),
       buckets: rulesBy(bucketChecks, kinds),
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
-      pods: createPodWebhook({ defaults: inject, keyKinds, lookups, gates, announce, log }),
+      pods: createPodWebhook({ ...common, gates, portsGate }),
       'second-cnfs': createSecondCnfWebhook({ lookups, log }),
-      workloads: createWorkloadWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
+      workloads: createWorkloadWebhook(common),
       'workload-labels': labelTemplate,
     },
     isGoodToken: options.isGoodToken,

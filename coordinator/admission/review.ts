@@ -45,7 +45,7 @@ const groupVersionResource = z.object({
 export const operations = ['CREATE', 'UPDATE', 'DELETE'] as const;
 export type Operation = (typeof operations)[number];
 
-/** A DNS label, as the API server has checked. Ours are all asked about namespaced objects. */
+/** A DNS label, as the API server has checked. */
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const MAX_NAME_LENGTH = 253;
 
@@ -54,7 +54,8 @@ const requestSchema = z.object({
   resource: groupVersionResource,
   /** Mutating webhooks are asked before the API server looks. One that is too long is refused. */
   name: z.string().max(MAX_NAME_LENGTH).default(''),
-  namespace: z.string().regex(NAMESPACE),
+  /** Empty for what is of the whole cluster. */
+  namespace: z.union([z.literal(''), z.string().regex(NAMESPACE)]).default(''),
   operation: z.enum(operations),
   userInfo: z.object({
     username: z.string().default(''),

@@ -89,7 +89,12 @@ const app = createAdmissionApp({
     rules: rulesBy(ruleChecks),
     buckets: rulesBy(bucketChecks),
     'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
-    pods: createPodWebhook({ ...common, keyKinds: ['IpsecSite'], gates: async () => true }),
+    pods: createPodWebhook({
+      ...common,
+      keyKinds: ['IpsecSite'],
+      gates: async () => true,
+      portsGate: async () => ({ patch: [] }),
+    }),
     'second-cnfs': createSecondCnfWebhook(common),
     workloads: createWorkloadWebhook({ ...common, keyKinds: ['IpsecSite'] }),
     'workload-labels': labelTemplate,

@@ -7,6 +7,7 @@ import type { AdmissionRequest, ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { createCnfDeploymentWebhook } from './cnf-deployments.ts';
 import { createPodWebhook, createSecondCnfWebhook } from './pods.ts';
+import type { PortsGate } from './ports-gate.ts';
 import { createRootOwners } from './root-owner.ts';
 import { secondCnf, servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 import { createWorkloadWebhook, labelTemplate } from './workloads.ts';
@@ -48,6 +49,7 @@ const lookups = (
     readsKeys?: boolean;
     fails?: boolean;
     waits?: boolean;
+    ports?: Awaited<ReturnType<PortsGate>>;
   } = {},
 ): CnfLookups => ({
   cnfs: async () => {
@@ -72,6 +74,7 @@ describe('the webhook for pods', () => {
       keyKinds: ['IpsecSite'],
       lookups: lookups(some),
       gates: async () => some.waits ?? false,
+      portsGate: async () => some.ports ?? { patch: [] },
       announce: (namespace) => announced.push(namespace),
       log: silentLogger,
     });

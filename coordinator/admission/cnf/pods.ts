@@ -1,7 +1,8 @@
 /**
- * The webhook that puts the agent into CNF pods when they are created, and the gate of roll-outs
- * into those of a staged set. It fails closed behind a selector on the purpose label: no CNF starts
- * without its agent, and the API server asks about no other pod.
+ * The webhook that puts the agent into CNF pods when they are created, the gate of roll-outs into
+ * those of a staged set, and a scheduling gate into those that wait for addresses. It fails closed
+ * behind a selector on the purpose label: no CNF starts without its agent, and the API server asks
+ * about no other pod.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isOptedOut } from '#shared/inject/annotations.ts';
@@ -22,6 +23,7 @@ import {
   type ReviewVerdict,
 } from '../review.ts';
 import type { Gates } from './gate.ts';
+import type { PortsGate } from './ports-gate.ts';
 import type { CnfLookups } from './lookups.ts';
 import { findSecond, type SecondCnfDeps } from './find-second.ts';
 import type { CnfIdentity } from './second-cnf.ts';
@@ -33,6 +35,7 @@ export type PodWebhookDeps = {
   keyKinds: readonly string[];
   lookups: CnfLookups;
   gates: Gates;
+  portsGate: PortsGate;
   /** Called with each namespace in which a CNF is about to appear: what it needs is created now. */
   announce: (namespace: string) => void;
   log: Logger;
@@ -43,23 +46,32 @@ export type PodWebhook = (request: AdmissionRequest, signal: AbortSignal) => Pro
 export const createPodWebhook =
   (deps: PodWebhookDeps): PodWebhook =>
   async (request, signal) => {
-    const { object, operation, namespace, dryRun } = request;
-    if (operation !== 'CREATE' || !object) return allowed;
-    const pod = templateOf(object);
-    if (pod.metadata?.labels?.[PURPOSE_LABEL] === undefined) return allowed;
+    const { namespace, dryRun } = request;
+    const pod = cnfPodIn(request);
+    if (pod === undefined) return allowed;
     const optsOut = isOptedOut(pod);
     if (!dryRun && !optsOut) deps.announce(namespace);
     const refusal = await refuseSecond(deps, request, pod, signal);
     if (refusal) return refuse(refusal, dryRun);
+    const ports = await deps.portsGate(request, signal);
+    if ('refusal' in ports) return refuse(ports.refusal, dryRun);
     // Injected by the CLI, with options that the manifest's author chose, or by us in an earlier
     // round.
-    if (optsOut || isInjected(pod)) return allowed;
+    if (optsOut || isInjected(pod))
+      return ports.patch.length > 0 ? { ...allowed, patch: ports.patch } : allowed;
     const [options, waits] = await Promise.all([
       optionsFor(deps, namespace, pod, signal),
       deps.gates(request, signal),
     ]);
-    return injectPod(pod, { options, waits }, dryRun);
+    return injectPod(pod, { options, waits, gate: ports.patch }, dryRun);
   };
+
+/** Undefined: the request makes none. */
+const cnfPodIn = ({ object, operation }: AdmissionRequest): PodTemplate | undefined => {
+  if (operation !== 'CREATE' || !object) return undefined;
+  const pod = templateOf(object);
+  return pod.metadata?.labels?.[PURPOSE_LABEL] === undefined ? undefined : pod;
+};
 
 /**
  * For all pods of a purpose, those too that do not want an agent or bring one: a second CNF is
@@ -75,9 +87,11 @@ export const createSecondCnfWebhook =
     return refusal ? refuse(refusal, dryRun) : allowed;
   };
 
+type Injection = { options: InjectOptions; waits: boolean; gate: readonly JsonPatchOperation[] };
+
 const injectPod = (
   pod: PodTemplate,
-  { options, waits }: { options: InjectOptions; waits: boolean },
+  { options, waits, gate }: Injection,
   dryRun: boolean | null | undefined,
 ): ReviewVerdict => {
   if (!pod.metadata?.labels?.[PURPOSE_LABEL]) {
@@ -92,7 +106,11 @@ const injectPod = (
     ...(withoutKinds.length > 0 ? [keysWarning(withoutKinds)] : []),
     ...templateWarnings(pod),
   ];
-  const patch = [...patchBetween(pod, result.injected), ...(waits ? [gatePatch(pod)] : [])];
+  const patch = [
+    ...patchBetween(pod, result.injected),
+    ...(waits ? [gatePatch(pod)] : []),
+    ...gate,
+  ];
   return { allowed: true, warnings, patch };
 };
 

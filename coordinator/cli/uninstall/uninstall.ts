@@ -4,11 +4,12 @@
  * coordinator are there to remove them from the CNFs; the coordinator, before it creates again what
  * is removed next; then what it left in namespaces, the CRDs, and the rest.
  */
-import type { KubeClient } from '#shared/kube/client.ts';
-import { isOutdated } from '#shared/kube/errors.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
+import { isForbidden, isOutdated } from '#shared/kube/errors.ts';
 import { removeFinalizers } from '#shared/kube/fenced.ts';
-import { AGENTS_FINALIZER, ICN_FINALIZERS, KEPT_SELECTOR } from '#shared/names.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS, KEPT_SELECTOR, PORTS_GATE } from '#shared/names.ts';
 import { kindOf } from '#shared/resources/registry.ts';
+import { isGated, portPods } from '../../controllers/network-ports/objects.ts';
 import { podResource } from '../../sources/workload.ts';
 import { ruleStateOf } from '../../views/rule-state.ts';
 import {
@@ -117,6 +118,33 @@ const namespacesCleared = (options: UninstallOptions): Step => {
 const policiesGone = (options: UninstallOptions): Step =>
   cleared(options, 'policies and roles', labelled(options, clusterKinds, PART_OF));
 
+/** Pods that wait for addresses would wait for ever. */
+const gatesOpened =
+  ({ client, say, signal }: UninstallOptions): Step =>
+  async () => {
+    const selection = { fieldSelector: 'spec.nodeName=', pageSize: PAGE_SIZE, signal };
+    const { items } = await client.list(portPods, selection);
+    const waiting = items.filter(isGated);
+    if (waiting.length > 0) say(`pods that wait for addresses: ${waiting.length} let go`);
+    for (const { metadata, gates } of waiting) {
+      const { namespace, name, uid, resourceVersion } = metadata;
+      const left = gates.filter((gate) => gate !== PORTS_GATE).map((gate) => ({ name: gate }));
+      const spec = { schedulingGates: left };
+      const patch = { type: 'merge', body: { metadata: { uid, resourceVersion }, spec } } as const;
+      try {
+        await client.patch(portPods, { namespace, name }, { patch, answer: 'metadata', signal });
+      } catch (error) {
+        // The Job of Helm may patch no pods.
+        if (!isForbidden(error)) unlessOvertaken(error);
+        else
+          say(
+            `  kubectl patch pod ${name} -n ${namespace} --type=merge -p '${JSON.stringify({ spec })}'`,
+          );
+      }
+    }
+    return true;
+  };
+
 /**
  * The settings of two policies are ConfigMaps, which go after this. An API server looks once a
  * second which policies are bound. One that sees a ConfigMap go while it still takes the policy for
@@ -172,6 +200,7 @@ const everything = (options: UninstallOptions): Step[] => [
   enforcementEnds(options),
   () => removeRules(options, 'rules', () => findRules(options)),
   coordinatorGone(options),
+  gatesOpened(options),
   namespacesCleared(options),
   cleared(options, 'CRDs', () => crdsTriedAgain(options)),
   policiesGone(options),
@@ -185,6 +214,7 @@ const whatHoldsRules = (options: UninstallOptions): Step[] => [
   webhooksGone(options),
   () => removeRules(options, 'rules being deleted', () => rulesBeingDeleted(options)),
   coordinatorGone(options),
+  gatesOpened(options),
   namespacesCleared(options),
   cleared(options, 'CNFStatuses', labelled(options, statusKinds, KEPT_SELECTOR)),
   // Before the finalizers: a policy lets only the coordinator and administrators of the cluster

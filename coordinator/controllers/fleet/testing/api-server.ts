@@ -37,6 +37,17 @@ export class FakeFleetApi {
   /** By plural: who watches. */
   readonly #watchers = new Map<string, Set<(line: string) => void>>();
   #version = 1;
+  readonly #told: ReadonlySet<string>;
+  readonly #ofCluster: ReadonlySet<string>;
+
+  /** Plurals: of which watches tell, and which have no namespace. */
+  constructor({
+    told = TOLD,
+    ofCluster = [],
+  }: { told?: Iterable<string>; ofCluster?: string[] } = {}) {
+    this.#told = new Set(told);
+    this.#ofCluster = new Set(ofCluster);
+  }
 
   put({ plural, kind }: Addressed, { metadata, ...fields }: Given): Stored {
     const before = this.get(plural, metadata.name);
@@ -46,7 +57,7 @@ export class FakeFleetApi {
       kind,
       ...fields,
       metadata: {
-        namespace: NAMESPACE,
+        namespace: this.#ofCluster.has(plural) ? '' : NAMESPACE,
         uid: before?.metadata.uid ?? `uid-${plural}-${metadata.name}`,
         creationTimestamp: new Date().toISOString(),
         ...metadata,
@@ -77,9 +88,10 @@ export class FakeFleetApi {
         if (!object) throw refusal(404, 'NotFound');
         return schema.parse(object);
       },
-      list: async ({ plural, schema }, { labelSelector } = {}) => ({
+      list: async ({ plural, schema }, { fieldSelector = '', labelSelector } = {}) => ({
         items: [...this.#of(plural).values()]
           .filter((object) => isSelected(object, labelSelector))
+          .filter(({ metadata }) => isNamed(metadata.name, fieldSelector))
           .map((object) => schema.parse(structuredClone(object))),
         resourceVersion: String(this.#version),
       }),
@@ -134,7 +146,7 @@ export class FakeFleetApi {
 
   #tell(plural: string, type: string, object: Stored): void {
     const line = `${JSON.stringify({ type, object })}\n`;
-    if (TOLD.has(plural)) this.#watchers.get(plural)?.forEach((tell) => tell(line));
+    if (this.#told.has(plural)) this.#watchers.get(plural)?.forEach((tell) => tell(line));
   }
 
   #watch(plural: string, signal: AbortSignal): ReadableStream<Uint8Array> {
@@ -200,6 +212,9 @@ const isSelected = ({ metadata }: KubeObject, labelSelector = ''): boolean =>
     const [label = '', value] = requirement.split('=');
     return label === '' || own(metadata.labels ?? {}, label) === value;
   });
+
+const isNamed = (name: string, fieldSelector: string): boolean =>
+  !fieldSelector.startsWith('metadata.name=') || fieldSelector === `metadata.name=${name}`;
 
 /** RFC 7386. */
 const merged = (target: unknown, patch: unknown): unknown => {

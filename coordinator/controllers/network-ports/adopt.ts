@@ -1,0 +1,66 @@
+/**
+ * A network that appears over running pods: what they have is claimed for them, before anything is
+ * given.
+ */
+import type { ManagedNetwork } from '#shared/resources/managed-network.ts';
+import type { NetworkPortSpec } from '#shared/resources/network-port.ts';
+import { nameOfPod, portName } from './decide.ts';
+import { isGated, type PortPod, type PresentAddresses } from './objects.ts';
+import { presentOf, type PortSources } from './sources.ts';
+import { addressesAt, commonIndexOf, macAt, type Plan } from './subnets.ts';
+import type { PortWrites } from './writes.ts';
+
+type Deps = { sources: PortSources; writes: PortWrites; signal: AbortSignal };
+
+/** Returns what could not be claimed, in words. @throws KubeError */
+export const adopt = async (network: ManagedNetwork, plan: Plan, deps: Deps): Promise<string[]> => {
+  const conflicts: string[] = [];
+  for (const pod of deps.sources.podsNaming(network)) {
+    if (isGated(pod)) continue;
+    for (const present of presentOf(pod, network)) {
+      const conflict = await adoptOne({ network, plan, pod, present }, deps);
+      if (conflict !== undefined) {
+        const { namespace, name } = pod.metadata;
+        const what = `${present.interface}: ${present.addresses.join(' ')}`;
+        conflicts.push(`pod ${namespace}/${name}, interface ${what}: ${conflict}`);
+      }
+    }
+  }
+  return conflicts;
+};
+
+type Adopted = { network: ManagedNetwork; plan: Plan; pod: PortPod; present: PresentAddresses };
+
+const adoptOne = async (
+  { network, plan, pod, present }: Adopted,
+  { sources, writes, signal }: Deps,
+): Promise<string | undefined> => {
+  const index = commonIndexOf(plan, present.addresses);
+  if (typeof index !== 'number') return index.problem;
+  // Out of the ranges nothing is given, and so nothing is claimed.
+  if (!plan.indexes.includes(index)) return undefined;
+  const { name, uid: networkUid } = network.metadata;
+  const { namespace, name: podName, uid } = pod.metadata;
+  const { owner } = pod;
+  const claim: NetworkPortSpec['claim'] = {
+    namespace,
+    pod: podName,
+    uid,
+    interface: present.interface,
+    ...(owner !== undefined && { owner }),
+  };
+  const spec: NetworkPortSpec = {
+    network: name,
+    index,
+    mac: macAt(networkUid, index),
+    addresses: addressesAt(plan, index),
+    claim,
+    managed: false,
+  };
+  const there = sources.port(portName(name, index));
+  if (there === undefined && (await writes.create(spec, signal))) return undefined;
+  const user = sources.port(portName(name, index))?.spec.claim;
+  return user?.uid === uid
+    ? undefined
+    : `pod ${user ? nameOfPod(user) : 'of another claim'} has it`;
+};

@@ -1,0 +1,177 @@
+/**
+ * What a pod asks for in its annotations: which interfaces in which networks, in the form of Nodus
+ * and in both forms of Multus, and the same annotations with the addresses that it is given. Pure.
+ */
+import * as z from 'zod';
+import { NETWORKS_ANNOTATION, NFN_NETWORK_ANNOTATION } from '#shared/names.ts';
+import { parseAddress } from '#shared/policy/addresses.ts';
+import { jsonIn } from '#shared/util/json.ts';
+
+/** The two annotations, as far as they are no longer than any real one. */
+export type AskTexts = { nfn?: string | undefined; multus?: string | undefined };
+
+export type Ask = {
+  by: 'nodus' | 'multus';
+  /** In its list. */
+  at: number;
+  /** As the pod calls the network: a name of Nodus, or `namespace/name`. */
+  name: string;
+  interface: string;
+  /** Addresses that it wants, and no others. */
+  fixed: readonly string[];
+  mac: string | undefined;
+};
+export type Asks = { asks: readonly Ask[] } | { problem: string };
+
+export const MAX_TEXT = 16_384;
+const MAX_ENTRIES = 32;
+const MAC = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
+
+const name = z.string().min(1).max(317);
+const nodusEntry = z.looseObject({
+  name,
+  interface: z.string().min(1).max(64),
+  ipAddress: z.string().max(128).optional(),
+  macAddress: z.string().max(17).optional(),
+});
+const nodusSchema = z.looseObject({ interface: z.array(nodusEntry).max(MAX_ENTRIES) });
+const multusEntry = z.looseObject({
+  name,
+  namespace: z.string().max(63).optional(),
+  interface: z.string().max(64).optional(),
+  ips: z.array(z.string().max(64)).max(8).optional(),
+  mac: z.string().max(17).optional(),
+});
+const multusSchema = z.array(multusEntry).max(MAX_ENTRIES);
+
+/** `namespace`: of the pod. */
+export const asksIn = (texts: AskTexts, namespace: string): Asks => {
+  const nodus = nodusAsks(texts.nfn);
+  if ('problem' in nodus) return nodus;
+  const multus = multusAsks(texts.multus, namespace);
+  if ('problem' in multus) return multus;
+  const asks = [...nodus.asks, ...multus.asks];
+  for (const [at, one] of asks.entries()) {
+    const where = `${annotationOf(one.by)}, interface ${one.interface}`;
+    if (asks.findIndex((other) => other.interface === one.interface) !== at)
+      return { problem: `${where}: there is another one of that name` };
+    if (one.mac !== undefined && !MAC.test(one.mac))
+      return { problem: `${where}: ${one.mac} is no MAC` };
+    const wrong = one.fixed.find((text) => parseAddress(bare(text)) === undefined);
+    if (wrong !== undefined) return { problem: `${where}: ${wrong} is no address` };
+  }
+  return { asks };
+};
+
+const annotationOf = (by: Ask['by']): string =>
+  by === 'nodus' ? NFN_NETWORK_ANNOTATION : NETWORKS_ANNOTATION;
+
+const bare = (text: string): string => text.split('/', 1)[0] ?? '';
+
+const nodusAsks = (text: string | undefined): Asks => {
+  if (text === undefined || text.trim() === '') return { asks: [] };
+  const { data, error } = nodusSchema.safeParse(jsonIn(text));
+  if (data === undefined) return { problem: unread(NFN_NETWORK_ANNOTATION, error) };
+  return {
+    asks: data.interface.map((entry, at) => ({
+      by: 'nodus',
+      at,
+      name: entry.name,
+      interface: entry.interface,
+      fixed: (entry.ipAddress ?? '').split(/[ ,]+/).filter((each) => each !== ''),
+      mac: entry.macAddress || undefined,
+    })),
+  };
+};
+
+const unread = (annotation: string, { issues: [issue] }: z.ZodError): string =>
+  `${annotation}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`;
+
+const multusAsks = (text: string | undefined, namespace: string): Asks => {
+  const entries = multusEntries(text);
+  if ('problem' in entries) return entries;
+  return {
+    asks: entries.map((entry, at) => ({
+      by: 'multus',
+      at,
+      name: `${entry.namespace ?? namespace}/${entry.name}`,
+      // As Multus calls those without a name.
+      interface: entry.interface || `net${at + 1}`,
+      fixed: entry.ips ?? [],
+      mac: entry.mac || undefined,
+    })),
+  };
+};
+
+type MultusEntry = z.infer<typeof multusEntry>;
+
+const multusEntries = (text: string | undefined): MultusEntry[] | { problem: string } => {
+  if (text === undefined || text.trim() === '') return [];
+  const json = text.trim().startsWith('[') ? jsonIn(text) : shortForm(text);
+  const { data, error } = multusSchema.safeParse(json);
+  return data ?? { problem: unread(NETWORKS_ANNOTATION, error) };
+};
+
+/** `namespace/name@interface, …` */
+const shortForm = (text: string): MultusEntry[] =>
+  text.split(',').map((each) => {
+    const [whole = '', device] = each.trim().split('@');
+    const slash = whole.indexOf('/');
+    return {
+      name: whole.slice(slash + 1),
+      ...(slash > 0 && { namespace: whole.slice(0, slash) }),
+      ...(device !== undefined && { interface: device }),
+    };
+  });
+
+/** An entry of Nodus' list without an address gets that of the entry before it. */
+export const inheriting = (
+  asks: readonly Ask[],
+  isManaged: (name: string) => boolean,
+): string | undefined => {
+  const nodus = asks.filter(({ by }) => by === 'nodus');
+  const first = nodus.findIndex(({ name: of }) => isManaged(of));
+  if (first === -1) return undefined;
+  return nodus
+    .slice(first)
+    .find(({ name: of, fixed, mac }) => !isManaged(of) && (fixed.length === 0 || mac === undefined))
+    ?.interface;
+};
+
+/** `lengths`: the addresses with the length of the prefix, as Multus wants them. */
+export type Given = {
+  ask: Ask;
+  addresses: readonly string[];
+  lengths: readonly string[];
+  mac: string;
+};
+
+/** The annotations with what is given; those of which nothing is given are left out. */
+export const filled = (texts: AskTexts, given: readonly Given[]): Record<string, string> => {
+  const { nodus = [], multus = [] } = Object.groupBy(given, ({ ask }) => ask.by);
+  return {
+    ...(nodus.length > 0 && { [NFN_NETWORK_ANNOTATION]: nodusFilled(texts.nfn ?? '', nodus) }),
+    ...(multus.length > 0 && { [NETWORKS_ANNOTATION]: multusFilled(texts.multus, multus) }),
+  };
+};
+
+const nodusFilled = (text: string, given: readonly Given[]): string => {
+  const whole = nodusSchema.parse(jsonIn(text));
+  const entries = whole.interface.map((entry, at) => {
+    const one = given.find(({ ask }) => ask.at === at);
+    return one ? { ...entry, ipAddress: one.addresses.join(' '), macAddress: one.mac } : entry;
+  });
+  // All else as it stands there, in its order.
+  return JSON.stringify({ ...z.looseObject({}).parse(jsonIn(text)), interface: entries });
+};
+
+const multusFilled = (text: string | undefined, given: readonly Given[]): string => {
+  const entries = multusEntries(text);
+  if ('problem' in entries) throw new Error(entries.problem);
+  return JSON.stringify(
+    entries.map((entry, at) => {
+      const one = given.find(({ ask }) => ask.at === at);
+      return one ? { ...entry, ips: one.lengths, mac: one.mac } : entry;
+    }),
+  );
+};

@@ -1,0 +1,239 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { NETWORK_PORTS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
+import type { ManagedNetworkSpec } from '#shared/resources/managed-network.ts';
+import { managedNetworkResource } from '#shared/resources/managed-network.ts';
+import { networkPortResource, type NetworkPort } from '#shared/resources/network-port.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { jsonIn } from '#shared/util/json.ts';
+import { podResource } from '../../sources/workload.ts';
+import { FakeFleetApi, NAMESPACE } from '../fleet/testing/api-server.ts';
+import { createNetworkPortsController } from './controller.ts';
+import { REST_MS } from './decide.ts';
+import { portNodes } from './objects.ts';
+import { networkObject } from './testing.ts';
+
+let api: FakeFleetApi;
+let events: RecordedEvent[];
+let aheadMs: number;
+let running: { end: AbortController; done: Promise<void> };
+
+const begin = (): void => {
+  const end = new AbortController();
+  const { run } = createNetworkPortsController({
+    client: api.client(),
+    record: (event) => void events.push(event),
+    metrics: NO_METRICS,
+    leadership: ALWAYS_LEADING,
+    clock: { ...systemClock, now: () => Date.now() + aheadMs },
+    log: silentLogger,
+  });
+  running = { end, done: run(end.signal) };
+};
+const kill = async (): Promise<void> => {
+  running.end.abort();
+  await running.done;
+};
+beforeEach(() => {
+  api = new FakeFleetApi({
+    told: ['managednetworks', 'networkports', 'pods', 'nodes'],
+    ofCluster: ['managednetworks', 'networkports', 'nodes'],
+  });
+  events = [];
+  aheadMs = 0;
+  node('up', true);
+  begin();
+});
+afterEach(kill);
+
+const node = (name: string, isReady: boolean): void =>
+  void api.put(portNodes, {
+    metadata: { name },
+    status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'Unknown' }] },
+  });
+const network = (name: string, size: number, some: Partial<ManagedNetworkSpec> = {}): void => {
+  const third = name.codePointAt(0);
+  const { spec } = networkObject({
+    names: [`net-${name}`],
+    subnets: [{ cidr: `10.${third}.0.0/16`, ranges: [`10.${third}.0.1-10.${third}.0.${size}`] }],
+    namespaces: [NAMESPACE],
+    ...some,
+  });
+  api.put(managedNetworkResource, { metadata: { name }, spec });
+};
+const pod = (name: string, networks: string[], some: object = {}): void => {
+  const nfn = networks.map((of, at) => ({ name: `net-${of}`, interface: `net${at}` }));
+  api.put(podResource, {
+    metadata: {
+      name,
+      annotations: { [NFN_NETWORK_ANNOTATION]: JSON.stringify({ interface: nfn }) },
+    },
+    spec: { schedulingGates: [{ name: 'other' }, { name: PORTS_GATE }] },
+    ...some,
+  });
+};
+const gatesOf = (name: string): unknown => Object(api.get('pods', name)?.['spec']).schedulingGates;
+const addressesOf = (name: string): string[] => {
+  const text = api.get('pods', name)?.metadata.annotations?.[NFN_NETWORK_ANNOTATION] ?? '{}';
+  const entries: { ipAddress?: string }[] = Object(jsonIn(text)).interface ?? [];
+  return entries.flatMap(({ ipAddress }) => ipAddress ?? []);
+};
+const portsNow = async (): Promise<NetworkPort[]> =>
+  (await api.client().list(networkPortResource)).items;
+const claims = async (): Promise<string[]> =>
+  (await portsNow())
+    .filter(({ status }) => status?.releasedAt === undefined)
+    .map(({ metadata, spec }) => `${metadata.name} ${spec.claim.pod}`)
+    .toSorted();
+const saidOf = (name: string): string[] =>
+  events
+    .filter(({ object }) => object.metadata.name === name)
+    .map(({ reason, message }) => `${reason}: ${message}`);
+const soon = { interval: 10 };
+
+describe('a pod behind the gate', () => {
+  it('gets its addresses, their names and its gate opened in one write', async () => {
+    network('a', 4);
+    network('b', 4);
+    pod('p', ['a', 'b']);
+    await expect.poll(() => gatesOf('p'), soon).toEqual([{ name: 'other' }]);
+    expect(addressesOf('p')).toEqual(['10.97.0.1', '10.98.0.1']);
+    expect(api.get('pods', 'p')?.metadata.annotations?.[NETWORK_PORTS_ANNOTATION]).toBe(
+      '{"net0":"a-1","net1":"b-1"}',
+    );
+    expect(api.writes.filter((write) => write.endsWith('pods/p'))).toEqual(['patch pods/p']);
+    expect(saidOf('p').at(-1)).toBe(
+      'AddressesAssigned: net0: 10.97.0.1 (NetworkPort a-1); net1: 10.98.0.1 (NetworkPort b-1)',
+    );
+  });
+
+  it('claims nothing where one of its networks is full, and goes on by itself', async () => {
+    network('a', 4);
+    network('b', 1);
+    pod('holder', ['b']);
+    await expect.poll(() => addressesOf('holder'), soon).toHaveLength(1);
+    pod('p', ['a', 'b']);
+    await expect.poll(() => saidOf('p').join(), soon).toContain('network b has no free address');
+    expect(await claims()).toEqual(['b-1 holder']);
+    api.remove('pods', 'holder');
+    await expect.poll(claims, soon).toEqual([]);
+    aheadMs = REST_MS;
+    await kill();
+    begin();
+    await expect.poll(() => addressesOf('p'), soon).toEqual(['10.97.0.1', '10.98.0.1']);
+  });
+
+  it('waits where the coordinator may not write it, and says what to bind', async () => {
+    api.refusals.set('patch pods/p', { status: 403, reason: 'Forbidden' });
+    network('a', 4);
+    pod('p', ['a']);
+    await expect
+      .poll(() => saidOf('p').join(), soon)
+      .toContain('bind ClusterRole sdewan-network-ports');
+    expect(gatesOf('p')).toHaveLength(2);
+  });
+
+  it('is let go where none of its networks is managed', async () => {
+    network('a', 4);
+    pod('p', ['z']);
+    await expect.poll(() => gatesOf('p'), soon).toEqual([{ name: 'other' }]);
+    expect(await claims()).toEqual([]);
+  });
+});
+
+describe('coordinators that die, or whose answers are lost,', () => {
+  it('leave no address with two pods, and none over', async () => {
+    network('a', 40);
+    network('b', 40);
+    const names = Array.from({ length: 12 }, (_, at) => `p${at}`);
+    let writes = 0;
+    api.fate = () => {
+      writes += 1;
+      if (writes % 7 === 0) void kill().then(begin);
+      return writes % 5 === 0 ? 'lost' : undefined;
+    };
+    for (const name of names) pod(name, ['a', 'b']);
+    await expect
+      .poll(() => names.filter((name) => addressesOf(name).length === 2), soon)
+      .toEqual(names);
+    api.fate = () => undefined;
+    await kill();
+    begin();
+    const given = names.flatMap(addressesOf);
+    expect(new Set(given).size).toBe(2 * names.length);
+    await expect.poll(async () => (await claims()).length, soon).toBe(2 * names.length);
+    for (const name of names) api.remove('pods', name);
+    await expect.poll(claims, soon).toEqual([]);
+    aheadMs = REST_MS;
+    await kill();
+    begin();
+    await expect.poll(portsNow, soon).toEqual([]);
+  });
+});
+
+describe('the address of a pod', () => {
+  const run = async (name: string, on: string): Promise<void> => {
+    network('a', 4);
+    pod(name, ['a']);
+    await expect.poll(() => addressesOf(name), soon).toHaveLength(1);
+    const { metadata, ...rest } = api.get('pods', name)!;
+    api.put(podResource, { ...rest, metadata, spec: { nodeName: on } });
+    await expect.poll(async () => (await portsNow())[0]?.status?.node, soon).toBe(on);
+  };
+
+  it('is given back by uid: another pod of its name has another', async () => {
+    await run('p', 'up');
+    const old = api.get('pods', 'p')?.metadata.uid;
+    api.remove('pods', 'p');
+    api.put(podResource, { metadata: { name: 'p', uid: `${old}-2` }, spec: {} });
+    await expect.poll(claims, soon).toEqual([]);
+  });
+
+  it('stays claimed while the node of a pod that is gone does not answer', async () => {
+    node('silent', false);
+    await run('p', 'silent');
+    api.remove('pods', 'p');
+    await expect.poll(() => saidOf('a-1').join(), soon).toContain('node silent does not answer');
+    expect(await claims()).toEqual(['a-1 p']);
+    node('silent', true);
+    await expect.poll(claims, soon).toEqual([]);
+  });
+
+  it('is given back when the Node of the pod is deleted', async () => {
+    node('lost', false);
+    await run('p', 'lost');
+    api.remove('nodes', 'lost');
+    await expect.poll(claims, soon).toEqual([]);
+  });
+
+  it('is claimed anew when its NetworkPort is deleted while the pod runs', async () => {
+    await run('p', 'up');
+    api.remove('networkports', 'a-1');
+    await expect.poll(claims, soon).toEqual(['a-1 p']);
+  });
+});
+
+it('a network that appears over running pods claims their addresses before it gives any', async () => {
+  const annotations = (ip: string) => ({
+    [NFN_NETWORK_ANNOTATION]: '{"interface":[{"name":"net-a","interface":"net0"}]}',
+    'k8s.plugin.opnfv.org/ovnInterfaces': JSON.stringify([{ ip_address: [ip], interface: 'net0' }]),
+  });
+  const old = (name: string, ip: string) =>
+    api.put(podResource, {
+      metadata: { name, annotations: annotations(ip) },
+      spec: { nodeName: 'up' },
+    });
+  old('old-1', '10.97.0.1/16');
+  old('old-2', '10.97.0.2/16');
+  old('old-3', '10.97.0.2/16');
+  pod('new', ['a']);
+  network('a', 4);
+  await expect.poll(() => addressesOf('new'), soon).toEqual(['10.97.0.3']);
+  expect(await claims()).toEqual(['a-1 old-1', 'a-2 old-2', 'a-3 new']);
+  const { status } = await api.client().get(managedNetworkResource, { name: 'a' });
+  expect(status?.conflicts).toEqual([
+    'pod edge/old-3, interface net0: 10.97.0.2/16: pod edge/old-2 has it',
+  ]);
+});

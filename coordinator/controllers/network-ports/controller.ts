@@ -1,0 +1,274 @@
+/**
+ * Watches ManagedNetworks, NetworkPorts, nodes, and the pods that wait for addresses or have some
+ * in such networks; owns NetworkPorts, each the claim of an address; writes them, the addresses
+ * into pods behind our scheduling gate as it opens it, and the statuses of networks. What it has
+ * given stands in NetworkPorts and pods alone.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '#shared/kube/client.ts';
+import {
+  createController,
+  OVERTAKEN,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { replaceStatus } from '#shared/kube/fenced.ts';
+import { find } from '#shared/kube/owned.ts';
+import { managedNetworkResource } from '#shared/resources/managed-network.ts';
+import type { NetworkPort } from '#shared/resources/network-port.ts';
+import { adopt } from './adopt.ts';
+import { asksIn } from './asks.ts';
+import {
+  decidePod,
+  decidePort,
+  isReleased,
+  nameOfPod,
+  type KnownNetwork,
+  type PortStep,
+  type View,
+  type Wait,
+} from './decide.ts';
+import { createAnnouncer } from './events.ts';
+import { isAdopted, statusOf } from './network-status.ts';
+import { isGated, lacksOf, portNodes, portPods, type PortPod } from './objects.ts';
+import { PortSources } from './sources.ts';
+import { createPortWrites, type PortWrites } from './writes.ts';
+
+export type NetworkPortsDeps = ControllerDeps & {
+  client: KubeClient;
+  record: (event: RecordedEvent) => void;
+};
+
+const COALESCE_MS = 10;
+const STATUS_COALESCE_MS = 300;
+/** Between looks at what waits for something that no watch shows. */
+const AGAIN_MS = 10_000;
+/** While a watch may be behind. */
+const SOON_MS = 1_000;
+/** Between looks whether there is a network; after so many also whether a pod waits without one. */
+const UNWANTED_AGAIN_MS = 500;
+const LOOKS_PER_LIST = 60;
+const MAX_ATTEMPTS = 64;
+/** For so long an attachment is taken for as it was. */
+const ATTACHMENT_MS = 5_000;
+
+type Reconciler = {
+  pod: (uid: string, signal: AbortSignal) => Promise<Outcome>;
+  port: (name: string, signal: AbortSignal) => Promise<Outcome>;
+  network: (name: string, signal: AbortSignal) => Promise<Outcome>;
+};
+
+export const createNetworkPortsController = (
+  deps: NetworkPortsDeps,
+): { run: (signal: AbortSignal) => Promise<void> } => {
+  const { client, clock, leadership, log, metrics, record } = deps;
+  const announcer = createAnnouncer(record, clock);
+  const sources = new PortSources({
+    client,
+    clock,
+    log,
+    onNetwork: (name) => controller.mark(`network ${name}`, STATUS_COALESCE_MS),
+    onPort: (name) => controller.mark(`port ${name}`),
+    onPod: (uid) => controller.mark(`pod ${uid}`),
+    onPodGone: announcer.forget,
+  });
+  const writes = createPortWrites(client, sources);
+  const common = { ...deps, sources, writes, announcer };
+  const reconciler: Reconciler = {
+    pod: createPodReconciler(common),
+    port: createPortReconciler(common),
+    network: createNetworkReconciler(common),
+  };
+  const controller = createController<true>({
+    metrics,
+    leadership,
+    clock,
+    log,
+    name: 'network-ports',
+    world: () => (sources.isKnown() ? true : undefined),
+    markAll: () => {
+      sources.forgetWrites();
+      sources.markAll();
+    },
+    reconcile: (key, _, signal) => {
+      const [what, id = ''] = key.split(' ', 2);
+      if (what === 'pod') return reconciler.pod(id, signal);
+      return what === 'port' ? reconciler.port(id, signal) : reconciler.network(id, signal);
+    },
+    fieldsOf: (key) => ({ key }),
+    coalesceMs: COALESCE_MS,
+  });
+
+  /** Elsewhere no pod is watched. */
+  const untilUsed = async (signal: AbortSignal): Promise<void> => {
+    for (let looks = 0; !signal.aborted; looks += 1) {
+      if (sources.isUsed()) return;
+      if (looks % LOOKS_PER_LIST === 0 && (await waitsAny(signal))) return;
+      await clock.sleep(UNWANTED_AGAIN_MS, signal).catch(() => undefined);
+    }
+  };
+  /** The last network may be gone, and a pod still wait for it. */
+  const waitsAny = async (signal: AbortSignal): Promise<boolean> => {
+    if (leadership.term() === undefined) return false;
+    try {
+      const { items } = await client.list(portPods, { fieldSelector: 'spec.nodeName=', signal });
+      return items.some(isGated);
+    } catch (err) {
+      if (!signal.aborted) log.debug({ err }, 'failed to look for pods that wait for addresses');
+      return false;
+    }
+  };
+
+  return {
+    run: async (signal) => {
+      const early = [sources.networks.run(signal), sources.ports.run(signal)];
+      await untilUsed(signal);
+      const late = signal.aborted ? [] : [sources.pods, sources.nodes, controller];
+      await Promise.all([...early, ...late.map((each) => each.run(signal))]);
+    },
+  };
+};
+
+type Common = NetworkPortsDeps & {
+  sources: PortSources;
+  writes: PortWrites;
+  announcer: ReturnType<typeof createAnnouncer>;
+};
+
+const createPodReconciler = (deps: Common): Reconciler['pod'] => {
+  const { announcer, client, clock, log, sources, writes } = deps;
+  /** What attachments do not take, as they were some seconds ago. */
+  const lacks = new Map<string, { text: string | undefined; at: number }>();
+
+  const readAttachments = async (pod: PortPod, signal: AbortSignal): Promise<void> => {
+    const read = asksIn(pod.texts, pod.metadata.namespace);
+    for (const { by, name } of 'asks' in read ? read.asks : []) {
+      const at = clock.monotonic();
+      if (by !== 'multus' || sources.networkNamed(name) === undefined) continue;
+      if ((lacks.get(name)?.at ?? -Infinity) + ATTACHMENT_MS > at) continue;
+      lacks.set(name, { text: await lacksOf(client, name, signal), at });
+    }
+  };
+
+  /** Each network as it is at this moment. */
+  const viewNow = (): View => {
+    const known = new Map<string, KnownNetwork>();
+    return {
+      networkOf: (name) => {
+        const network = sources.networkNamed(name);
+        return (
+          network && known.getOrInsertComputed(network.metadata.name, () => sources.known(network))
+        );
+      },
+      lacksOf: (name) => lacks.get(name)?.text,
+    };
+  };
+
+  /** All or none: what an earlier look has claimed is given back. It was never on the pod. */
+  const leaveWaiting = async (pod: PortPod, wait: Wait, signal: AbortSignal): Promise<Outcome> => {
+    announcer.waits(pod, wait);
+    for (const port of sources.portsOfPod(pod.metadata.uid))
+      if (!isReleased(port)) await writes.remove(port, signal);
+    return { failed: wait.reason, againInMs: AGAIN_MS };
+  };
+
+  return async (uid, signal) => {
+    const pod = sources.pods.store.byUid(uid);
+    if (!pod || !isGated(pod) || pod.isGoing || pod.hasEnded) return 'done';
+    const { namespace, name } = pod.metadata;
+    const { owner, texts } = pod;
+    await readAttachments(pod, signal);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const decision = decidePod({ namespace, name, uid, owner, texts }, viewNow());
+      if ('wait' in decision) return await leaveWaiting(pod, decision.wait, signal);
+      const { claims } = decision;
+      const missing = claims.filter(({ has }) => !has);
+      const made = await Promise.all(missing.map((claim) => writes.claim(claim, signal)));
+      if (made.includes(false)) continue;
+      const outcome = await writes.open(pod, claims, signal);
+      if (outcome === 'opened') announcer.assigned(pod, claims);
+      if (outcome !== 'forbidden') return 'done';
+      announcer.forbidden(pod);
+      log.warn({ namespace, pod: name }, 'the coordinator may not write the addresses of a pod');
+      return { failed: 'Forbidden', againInMs: AGAIN_MS };
+    }
+    return OVERTAKEN;
+  };
+};
+
+const createPortReconciler = (deps: Common): Reconciler['port'] => {
+  const { announcer, client, clock, log, sources, writes } = deps;
+
+  /** By uid: another pod of the name is another pod. */
+  const isThere = async (port: NetworkPort, signal: AbortSignal): Promise<boolean> => {
+    const { namespace, pod: name, uid } = port.spec.claim;
+    const pod = await find(client, portPods, { namespace, name }, { signal });
+    if (pod?.metadata.uid !== uid || pod.hasEnded) return false;
+    if (pod.node === undefined) return true;
+    const fieldSelector = `metadata.name=${pod.node}`;
+    return (await client.list(portNodes, { fieldSelector, signal })).items.length > 0;
+  };
+
+  const restore = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
+    if (!(await isThere(port, signal))) return 'done';
+    const fields = { port: port.metadata.name, pod: nameOfPod(port.spec.claim) };
+    log.warn(fields, 'a NetworkPort was deleted while its pod had it, claiming it again');
+    await writes.create(port.spec, signal);
+    return 'done';
+  };
+
+  const release = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
+    // The watch can be behind: of a pod that has just been made, or of its node.
+    if (await isThere(port, signal)) return { againInMs: SOON_MS };
+    const status = { releasedAt: new Date(clock.now()).toISOString(), active: false };
+    return (await writes.change(port, { status }, signal)) ? { againInMs: 0 } : OVERTAKEN;
+  };
+
+  const take = async (port: NetworkPort, next: PortStep, signal: AbortSignal): Promise<Outcome> => {
+    if (next.step === 'rest') return { againInMs: next.forMs };
+    if (next.step === 'release') return await release(port, signal);
+    if (next.step === 'delete') return (await writes.remove(port, signal)) ? 'done' : OVERTAKEN;
+    if (next.step === 'note') {
+      const status = { node: next.node, active: true };
+      return (await writes.change(port, { status }, signal)) ? 'done' : OVERTAKEN;
+    }
+    if (next.step === 'none') return 'done';
+    announcer.held(port, next.node);
+    return { failed: 'NodeSilent', againInMs: AGAIN_MS };
+  };
+
+  return async (name, signal) => {
+    const lost = sources.takeLost(name);
+    const port = sources.port(name);
+    if (!port) return lost ? await restore(lost, signal) : 'done';
+    const pod = sources.pods.store.byUid(port.spec.claim.uid);
+    const next = decidePort(port, {
+      now: clock.now(),
+      pod: pod && !pod.hasEnded ? { node: pod.node } : undefined,
+      isNodeReady: (node) => sources.nodes.store.byName('', node)?.isReady,
+    });
+    return await take(port, next, signal);
+  };
+};
+
+const createNetworkReconciler =
+  ({ announcer, client, clock, sources, writes }: Common): Reconciler['network'] =>
+  async (name, signal) => {
+    const network = sources.networks.store.byName('', name);
+    if (!network) return 'done';
+    const plan = sources.planFor(network);
+    const conflicts =
+      'problem' in plan || isAdopted(network)
+        ? (network.status?.conflicts ?? [])
+        : await adopt(network, plan, { sources, writes, signal });
+    const { foreign, ports } = sources.known(network);
+    for (const pod of sources.podsNaming(network))
+      if (pod.isCnf && !isGated(pod) && sources.portsOfPod(pod.metadata.uid).length === 0)
+        announcer.unmanaged(pod, [name]);
+    const status = statusOf({ network, plan, ports, foreign, conflicts, now: clock.now() });
+    if (isDeepStrictEqual(status, network.status)) return 'done';
+    const fence = { client, resource: managedNetworkResource, object: network };
+    await replaceStatus(fence, status, { signal });
+    return 'done';
+  };

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import {
+  annotationsFor,
+  decidePod,
+  decidePort,
+  REST_MS,
+  type Claim,
+  type KnownNetwork,
+} from './decide.ts';
+import { claimsOf, known, networkObject, pod, port, reasonOf, view } from './testing.ts';
+
+describe('a pod that waits', () => {
+  it('gets the first free address, in both families', () => {
+    const decision = decidePod(pod('a'), view([known({ ports: [port(1, 'b')] })]));
+    expect(claimsOf(decision)).toEqual(['net0 edge-net-2 10.1.0.2 fd00::2']);
+  });
+
+  it('gets all or none: one network is full', () => {
+    const full = known({
+      name: 'full',
+      names: ['net-b'],
+      ports: [1, 2, 3].map((at) => port(at, 'x', 'full')),
+    });
+    const both = pod('a', { interfaces: ['net-a', 'net-b'] });
+    expect(reasonOf(decidePod(both, view([known(), full])))).toBe(
+      'NoFreeAddress: network full has no free address: of 3 in 10.1.0.1-10.1.0.3 and fd00::1-fd00::3 3 have pods',
+    );
+  });
+
+  it('finds what was claimed for it already', () => {
+    const decision = decidePod(pod('a'), view([known({ ports: [port(2, 'a')] })]));
+    expect('claims' in decision && decision.claims).toMatchObject([
+      { has: true, spec: { index: 2 } },
+    ]);
+  });
+
+  it('gets no address that rests, but that of its own owner', () => {
+    const ports = [1, 2, 3].map((at) =>
+      port(at, 'gone', 'edge-net', { releasedAt: 0, owner: 'set' }),
+    );
+    expect(reasonOf(decidePod(pod('a'), view([known({ ports })])))).toContain('3 rest');
+    const next = decidePod(pod('a', { owner: 'set' }), view([known({ ports })]));
+    expect('claims' in next && next.claims).toMatchObject([{ resting: { spec: { index: 1 } } }]);
+  });
+
+  it('gets no address that a pod uses without having waited for it', () => {
+    const foreign = new Map([[1, 'other/wild']]);
+    expect(claimsOf(decidePod(pod('a'), view([known({ foreign })])))).toEqual([
+      'net0 edge-net-2 10.1.0.2 fd00::2',
+    ]);
+  });
+
+  it.each<[string, Parameters<typeof pod>[1], Partial<KnownNetwork>, string]>([
+    [
+      'taken',
+      { fixed: '10.1.0.2' },
+      { ports: [port(2, 'b')] },
+      'pod edge/b has it, of 10.1.0.1-10.1.0.3',
+    ],
+    ['foreign', { fixed: '10.1.0.2' }, { foreign: new Map([[2, 'x/y']]) }, 'pod x/y has it'],
+    ['outside', { fixed: '10.1.0.9' }, {}, 'network edge-net gives 10.1.0.1-10.1.0.3'],
+    ['unequal', { fixed: '10.1.0.2 fd00::3' }, {}, 'different offsets'],
+  ])('waits for the address that it fixes while that is %s', (_, some, facts, message) => {
+    const reason = reasonOf(decidePod(pod('a', some), view([known(facts)])));
+    expect(reason).toMatch(/^FixedAddressNotFree/);
+    expect(reason).toContain(message);
+  });
+
+  it('gets the address and the MAC that it fixes', () => {
+    const decision = decidePod(
+      pod('a', { fixed: '10.1.0.3', mac: '02:AA:00:00:00:01' }),
+      view([known()]),
+    );
+    expect('claims' in decision && decision.claims).toMatchObject([
+      { spec: { index: 3, mac: '02:aa:00:00:00:01', addresses: ['10.1.0.3', 'fd00::3'] } },
+    ]);
+  });
+
+  it('waits where its namespace may not use the network', () => {
+    expect(reasonOf(decidePod(pod('a', { namespace: 'other' }), view([known()])))).toBe(
+      'AddressNotAllowed: namespace other gets no address of network edge-net: spec.namespaces has edge',
+    );
+  });
+
+  it('waits where its namespace has its share, and not for those of others', () => {
+    const object = networkObject({ namespaces: ['edge', 'other'], perNamespace: 1 });
+    const facts = { object, ports: [port(1, 'b')] };
+    expect(reasonOf(decidePod(pod('a'), view([known(facts)])))).toBe(
+      'NoFreeAddress: namespace edge has 1 of at most 1 addresses of network edge-net, and needs 1 more',
+    );
+    expect(
+      claimsOf(decidePod(pod('a', { namespace: 'other' }), view([known(facts)]))),
+    ).toHaveLength(1);
+  });
+
+  it('waits where an attachment does not take addresses', () => {
+    const known2 = known({ names: ['edge/mv'] });
+    const decision = decidePod(
+      { ...pod('a'), texts: { multus: 'mv' } },
+      view([known2], () => 'does not declare capability ips'),
+    );
+    expect(reasonOf(decision)).toContain('NotObeyed: attachment edge/mv does not declare');
+  });
+
+  it('waits for nothing where none of its networks is managed', () => {
+    expect(decidePod(pod('a', { interfaces: ['net-z'] }), view([known()]))).toEqual({ claims: [] });
+  });
+
+  it('gets the names of its NetworkPorts', () => {
+    const decision = decidePod(pod('a'), view([known()]));
+    const claims: readonly Claim[] = 'claims' in decision ? decision.claims : [];
+    expect(annotationsFor(pod('a').texts, claims).ports).toEqual({ net0: 'edge-net-1' });
+  });
+});
+
+describe('a NetworkPort', () => {
+  const isNodeReady = (name: string) => ({ up: true, silent: false })[name];
+  const step = (some: Parameters<typeof port>[3], node?: string | null, now = 0) =>
+    decidePort(port(1, 'a', 'edge-net', some), {
+      now,
+      pod: node === undefined ? undefined : { node: node ?? undefined },
+      isNodeReady,
+    });
+
+  it('stays with its pod, and notes its node', () => {
+    expect(step({}, null)).toEqual({ step: 'none' });
+    expect(step({}, 'up')).toEqual({ step: 'note', node: 'up' });
+    expect(step({ node: 'silent' }, 'silent')).toEqual({ step: 'none' });
+  });
+
+  it('is released when its pod is gone, and when the Node of its pod is', () => {
+    expect(step({})).toEqual({ step: 'release' });
+    expect(step({ node: 'up' })).toEqual({ step: 'release' });
+    expect(step({ node: 'deleted' }, 'deleted')).toEqual({ step: 'release' });
+    expect(step({ node: 'deleted' })).toEqual({ step: 'release' });
+  });
+
+  it('is held while the node of a pod that is gone does not answer', () => {
+    expect(step({ node: 'silent' })).toEqual({ step: 'held', node: 'silent' });
+  });
+
+  it('rests, and goes', () => {
+    expect(step({ releasedAt: 0 }, undefined, REST_MS - 1)).toEqual({ step: 'rest', forMs: 1 });
+    expect(step({ releasedAt: 0 }, undefined, REST_MS)).toEqual({ step: 'delete' });
+  });
+});

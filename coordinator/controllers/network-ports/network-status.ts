@@ -1,0 +1,84 @@
+/** The status of a ManagedNetwork. Pure. */
+import type { NetworkPort } from '#shared/resources/network-port.ts';
+import {
+  MAX_CONFLICTS,
+  type ManagedNetwork,
+  type ManagedNetworkStatus,
+} from '#shared/resources/managed-network.ts';
+import { isReleased } from './decide.ts';
+import type { Plan } from './subnets.ts';
+
+export type NetworkFacts = {
+  network: ManagedNetwork;
+  plan: Plan | { problem: string };
+  ports: readonly NetworkPort[];
+  foreign: ReadonlyMap<number, string>;
+  conflicts: readonly string[];
+  now: number;
+};
+
+type Condition = NonNullable<ManagedNetworkStatus['conditions']>[number];
+type Said = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** The addresses of pods that ran before it are claimed. It stays so when its spec changes. */
+export const isAdopted = ({ status }: ManagedNetwork): boolean =>
+  status?.conditions?.some(({ type, status: is }) => type === 'Adopted' && is === 'True') ?? false;
+
+export const statusOf = ({
+  network,
+  plan,
+  ports,
+  foreign,
+  conflicts,
+  now,
+}: NetworkFacts): ManagedNetworkStatus => {
+  const { metadata, status: before } = network;
+  const generation = metadata.generation ?? 0;
+  const resting = ports.filter(isReleased).length;
+  const taken = new Set([...ports.map(({ spec }) => spec.index), ...foreign.keys()]);
+  const indexes = 'problem' in plan ? [] : plan.indexes;
+  const free = indexes.filter((index) => !taken.has(index)).length;
+  const listed = conflicts.slice(0, MAX_CONFLICTS);
+  const more = conflicts.length - listed.length;
+  const condition = (said: Said): Condition => {
+    const old = before?.conditions?.find(({ type }) => type === said.type);
+    const isSame = old?.status === said.status;
+    const lastTransitionTime = isSame ? old.lastTransitionTime : new Date(now).toISOString();
+    return { ...said, observedGeneration: generation, lastTransitionTime };
+  };
+  return {
+    free,
+    claimed: ports.length - resting,
+    resting,
+    foreign: foreign.size,
+    ...(listed.length > 0 && {
+      conflicts: [...listed, ...(more > 0 ? [`and ${more} more`] : [])],
+    }),
+    conditions: [
+      condition(readyOf(plan, free)),
+      ...('problem' in plan && !isAdopted(network)
+        ? []
+        : [
+            condition({
+              type: 'Adopted',
+              status: 'True',
+              reason: conflicts.length > 0 ? 'Conflicts' : 'Adopted',
+              message: 'the addresses of pods that ran before the network are claimed',
+            }),
+          ]),
+    ],
+  };
+};
+
+const readyOf = (plan: NetworkFacts['plan'], free: number): Said => {
+  if ('problem' in plan)
+    return { type: 'Ready', status: 'False', reason: 'InvalidSpec', message: plan.problem };
+  return free === 0
+    ? {
+        type: 'Ready',
+        status: 'True',
+        reason: 'Full',
+        message: 'pods wait until an address is free',
+      }
+    : { type: 'Ready', status: 'True', reason: 'Ready', message: 'pods get addresses' };
+};

@@ -1,0 +1,279 @@
+/**
+ * What addresses are given by, as the API server has it: a watch each of networks, NetworkPorts,
+ * pods and nodes, with what this coordinator has written and no watch has shown yet.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
+import { isLater } from '#shared/kube/objects.ts';
+import { managedNetworkResource, type ManagedNetwork } from '#shared/resources/managed-network.ts';
+import { networkPortResource, type NetworkPort } from '#shared/resources/network-port.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { asksIn } from './asks.ts';
+import { isReleased, type KnownNetwork } from './decide.ts';
+import { isAdopted } from './network-status.ts';
+import { isGated, portNodes, portPods, type PortPod, type PresentAddresses } from './objects.ts';
+import { conflictBetween, indexOf, planOf } from './subnets.ts';
+
+export type PortSourcesOptions = {
+  client: KubeClient;
+  clock: Clock;
+  log: Logger;
+  /** Must return at once, as all of these. */
+  onNetwork: (name: string) => void;
+  onPort: (name: string) => void;
+  onPod: (uid: string) => void;
+  onPodGone: (uid: string) => void;
+};
+
+const GATED = 'yes';
+
+export class PortSources {
+  readonly networks: Reflector<ManagedNetwork>;
+  readonly ports: Reflector<NetworkPort>;
+  readonly pods: Reflector<PortPod>;
+  readonly nodes;
+  readonly #options: PortSourcesOptions;
+  /** As this coordinator has written them, until the watch shows it. */
+  readonly #written = new Map<string, NetworkPort>();
+  /** Uids that this coordinator has deleted, until the watch shows it. */
+  readonly #removed = new Set<string>();
+  /** Deleted by others while their pods had them, by name. */
+  readonly #lost = new Map<string, NetworkPort>();
+  readonly #plans = new Map<string, KnownNetwork['plan']>();
+
+  constructor(options: PortSourcesOptions) {
+    const { client, clock, log } = options;
+    this.#options = options;
+    const common = { client, clock, log };
+    this.networks = new Reflector({
+      ...common,
+      resource: managedNetworkResource,
+      onEvent: ({ type, object, old }) => {
+        if (type === 'updated' && isDeepStrictEqual(shapeOf(object), shapeOf(old))) return;
+        this.#plans.delete(object.metadata.name);
+        // Another one may overlap it no longer.
+        this.markNetworks();
+        this.markWaiting();
+      },
+    });
+    this.ports = new Reflector({
+      ...common,
+      resource: networkPortResource,
+      indices: {
+        network: ({ spec }) => [spec.network],
+        pod: ({ spec }) => [spec.claim.uid],
+        node: ({ status }) => (status?.node === undefined ? [] : [status.node]),
+      },
+      onEvent: ({ type, object }) => this.#onPort(type, object),
+    });
+    this.pods = new Reflector({
+      ...common,
+      resource: portPods,
+      indices: {
+        gated: (pod) => (isGated(pod) ? [GATED] : []),
+        network: namesIn,
+      },
+      onEvent: ({ type, object, old }) => {
+        const { uid } = object.metadata;
+        if (type === 'deleted') options.onPodGone(uid);
+        else if (isGated(object)) options.onPod(uid);
+        if (type !== 'updated' || !isDeepStrictEqual(useOf(object), useOf(old)))
+          this.#onPod(object);
+      },
+    });
+    this.nodes = new Reflector({
+      ...common,
+      resource: portNodes,
+      onEvent: ({ type, object, old }) => {
+        if (type === 'updated' && object.isReady === old.isReady) return;
+        for (const { metadata } of this.ports.store.by('node', object.metadata.name))
+          options.onPort(metadata.name);
+      },
+    });
+  }
+
+  isKnown(): boolean {
+    return [this.networks, this.ports, this.pods, this.nodes].every(({ state }) => state.listed);
+  }
+
+  /** Something is managed, or was. */
+  isUsed(): boolean {
+    return this.networks.store.size > 0 || this.ports.store.size > 0;
+  }
+
+  /** What another coordinator has written since counts. */
+  forgetWrites(): void {
+    this.#written.clear();
+    this.#lost.clear();
+  }
+
+  markAll(): void {
+    this.markNetworks();
+    this.markWaiting();
+    for (const { metadata } of this.ports.store.list()) this.#options.onPort(metadata.name);
+  }
+
+  markNetworks(): void {
+    for (const { metadata } of this.networks.store.list()) this.#options.onNetwork(metadata.name);
+  }
+
+  markWaiting(): void {
+    for (const { metadata } of this.pods.store.by('gated', GATED))
+      this.#options.onPod(metadata.uid);
+  }
+
+  note(port: NetworkPort): void {
+    const { name } = port.metadata;
+    const shown = this.ports.store.byName('', name);
+    if (!shown || isLater(port, shown)) this.#written.set(name, port);
+  }
+
+  forget(name: string): void {
+    this.#written.delete(name);
+  }
+
+  /** Called before the deletion, of which the watch may be the first to tell. */
+  noteRemoval({ metadata: { name, uid } }: NetworkPort): { undo: () => void } {
+    this.#written.delete(name);
+    this.#removed.add(uid);
+    return { undo: () => void this.#removed.delete(uid) };
+  }
+
+  /** One that others have deleted while its pod had it; asked for once. */
+  takeLost(name: string): NetworkPort | undefined {
+    const lost = this.#lost.get(name);
+    this.#lost.delete(name);
+    return lost;
+  }
+
+  port(name: string): NetworkPort | undefined {
+    const shown = this.ports.store.byName('', name);
+    return shown ? this.#latest(shown) : this.#written.get(name);
+  }
+
+  portsOf(network: string): NetworkPort[] {
+    return this.#withWritten(
+      this.ports.store.by('network', network),
+      ({ spec }) => spec.network === network,
+    );
+  }
+
+  portsOfPod(uid: string): NetworkPort[] {
+    return this.#withWritten(
+      this.ports.store.by('pod', uid),
+      ({ spec }) => spec.claim.uid === uid,
+    ).filter(({ spec }) => spec.claim.uid === uid);
+  }
+
+  networkNamed(name: string): ManagedNetwork | undefined {
+    return this.networks.store.list().find(({ spec }) => spec.names.includes(name));
+  }
+
+  podsNaming({ spec }: ManagedNetwork): PortPod[] {
+    const pods = new Set(spec.names.flatMap((name) => this.pods.store.by('network', name)));
+    return [...pods].filter(({ hasEnded }) => !hasEnded);
+  }
+
+  /** What a network could give, also while it does not yet. */
+  planFor(network: ManagedNetwork): KnownNetwork['plan'] {
+    const { name, deletionTimestamp } = network.metadata;
+    if (deletionTimestamp !== undefined) return { problem: 'it is being deleted' };
+    for (const other of this.networks.store.list()) {
+      if (ageOf(other) >= ageOf(network)) continue;
+      const conflict = conflictBetween(network.spec, other.spec);
+      if (conflict !== undefined)
+        return { problem: `ManagedNetwork ${other.metadata.name} was there first: ${conflict}` };
+    }
+    return this.#plans.getOrInsertComputed(name, () => planOf(network.spec));
+  }
+
+  known(network: ManagedNetwork): KnownNetwork {
+    const ports = this.portsOf(network.metadata.name);
+    const plan = this.planFor(network);
+    return {
+      object: network,
+      plan: 'problem' in plan || isAdopted(network) ? plan : ADOPTING,
+      ports,
+      foreign: this.#foreign(network, ports),
+    };
+  }
+
+  /** Addresses that pods use without a NetworkPort. */
+  #foreign(network: ManagedNetwork, ports: readonly NetworkPort[]): Map<number, string> {
+    const plan = this.planFor(network);
+    const foreign = new Map<number, string>();
+    if ('problem' in plan) return foreign;
+    const claims = new Set(ports.filter((port) => !isReleased(port)).map(({ spec }) => spec.index));
+    for (const pod of this.podsNaming(network))
+      for (const text of presentOf(pod, network).flatMap(({ addresses }) => addresses)) {
+        const index = indexOf(plan, text);
+        if (index !== undefined && !claims.has(index))
+          foreign.set(index, `${pod.metadata.namespace}/${pod.metadata.name}`);
+      }
+    return foreign;
+  }
+
+  #withWritten(shown: readonly NetworkPort[], isOf: (port: NetworkPort) => boolean): NetworkPort[] {
+    const names = new Set(shown.map(({ metadata }) => metadata.name));
+    const others = [...this.#written.values()].filter(
+      (port) => isOf(port) && !names.has(port.metadata.name),
+    );
+    return [...shown.map((port) => this.#latest(port)), ...others];
+  }
+
+  #latest(shown: NetworkPort): NetworkPort {
+    const ours = this.#written.get(shown.metadata.name);
+    return ours && (ours.metadata.uid !== shown.metadata.uid || isLater(ours, shown))
+      ? ours
+      : shown;
+  }
+
+  #onPort(type: 'added' | 'updated' | 'deleted', port: NetworkPort): void {
+    const { name, uid } = port.metadata;
+    const ours = this.#written.get(name);
+    if (ours && !isLater(ours, port)) this.#written.delete(name);
+    if (type === 'deleted') {
+      if (!this.#removed.delete(uid) && !isReleased(port)) this.#lost.set(name, port);
+      this.markWaiting();
+    }
+    this.#options.onPort(name);
+    this.#options.onNetwork(port.spec.network);
+  }
+
+  #onPod(pod: PortPod): void {
+    for (const { metadata } of this.portsOfPod(pod.metadata.uid))
+      this.#options.onPort(metadata.name);
+    const networks = new Set(namesIn(pod).flatMap((name) => this.networkNamed(name) ?? []));
+    for (const { metadata } of networks) this.#options.onNetwork(metadata.name);
+    // An address that was foreign may be free now.
+    if (networks.size > 0 && pod.present.length > 0) this.markWaiting();
+  }
+}
+
+const ADOPTING = { problem: 'the addresses of pods that run already are being claimed first' };
+
+/** What of a network others depend on. */
+const shapeOf = (network: ManagedNetwork): unknown => [
+  network.spec,
+  isAdopted(network),
+  network.metadata.deletionTimestamp,
+];
+
+const useOf = ({ node, hasEnded, present }: PortPod): unknown => [node, hasEnded, present];
+
+const ageOf = ({ metadata: { creationTimestamp, uid } }: ManagedNetwork): string =>
+  `${creationTimestamp} ${uid}`;
+
+/** What a pod calls the networks that it is in. */
+const namesIn = ({ texts, present, metadata }: PortPod): string[] => {
+  const read = asksIn(texts, metadata.namespace);
+  const asked = 'asks' in read ? read.asks.map(({ name }) => name) : [];
+  return [...new Set([...asked, ...present.map(({ name }) => name)])];
+};
+
+export const presentOf = (
+  { present }: PortPod,
+  { spec }: ManagedNetwork,
+): readonly PresentAddresses[] => present.filter(({ name }) => spec.names.includes(name));

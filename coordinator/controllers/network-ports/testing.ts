@@ -1,0 +1,133 @@
+/** A network of three addresses, pods that ask for one, and NetworkPorts. */
+import type { ManagedNetwork, ManagedNetworkSpec } from '#shared/resources/managed-network.ts';
+import type { NetworkPort } from '#shared/resources/network-port.ts';
+import {
+  portName,
+  type Decision,
+  type KnownNetwork,
+  type View,
+  type WaitingPod,
+} from './decide.ts';
+import { addressesAt, planOf } from './subnets.ts';
+
+export const networkObject = (
+  some: Partial<ManagedNetworkSpec> = {},
+  name = 'edge-net',
+): ManagedNetwork => ({
+  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+  kind: 'ManagedNetwork',
+  metadata: {
+    name,
+    namespace: '',
+    uid: `uid-of-${name}`,
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  },
+  spec: {
+    provider: 'static',
+    names: ['net-a'],
+    subnets: [
+      { cidr: '10.1.0.0/24', ranges: ['10.1.0.1-10.1.0.3'] },
+      { cidr: 'fd00::/64', ranges: ['fd00::1-fd00::3'] },
+    ],
+    namespaces: ['edge'],
+    ...some,
+  },
+});
+
+type SomeKnown = Partial<KnownNetwork> & { name?: string; names?: string[] };
+
+export const known = ({ name, names, ...some }: SomeKnown = {}): KnownNetwork => {
+  const object = some.object ?? networkObject({ ...(names && { names }) }, name);
+  return { object, plan: planOf(object.spec), ports: [], foreign: new Map(), ...some };
+};
+
+export const view = (
+  networks: readonly KnownNetwork[],
+  lacksOf: View['lacksOf'] = () => undefined,
+): View => ({
+  networkOf: (name) => networks.find(({ object }) => object.spec.names.includes(name)),
+  lacksOf,
+});
+
+type SomePod = {
+  namespace?: string;
+  owner?: string;
+  interfaces?: string[];
+  fixed?: string;
+  mac?: string;
+};
+
+export const pod = (
+  name: string,
+  { namespace = 'edge', owner, interfaces = ['net-a'], fixed, mac }: SomePod = {},
+): WaitingPod => ({
+  namespace,
+  name,
+  uid: name,
+  owner,
+  texts: {
+    nfn: JSON.stringify({
+      type: 'ovn4nfv',
+      interface: interfaces.map((network, at) => ({
+        name: network,
+        interface: `net${at}`,
+        ...(fixed !== undefined && { ipAddress: fixed }),
+        ...(mac !== undefined && { macAddress: mac }),
+      })),
+    }),
+  },
+});
+
+type SomePort = { releasedAt?: number; node?: string; owner?: string };
+
+/** `uid`: of the pod, and its name. */
+export const port = (
+  index: number,
+  uid: string,
+  network = 'edge-net',
+  { releasedAt, node, owner }: SomePort = {},
+): NetworkPort => {
+  const plan = planOf(networkObject().spec);
+  if ('problem' in plan) throw new Error(plan.problem);
+  return {
+    apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+    kind: 'NetworkPort',
+    metadata: {
+      name: portName(network, index),
+      namespace: '',
+      uid: `uid-of-${network}-${index}`,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
+    spec: {
+      network,
+      index,
+      mac: '02:00:00:00:00:01',
+      addresses: addressesAt(plan, index),
+      claim: {
+        namespace: 'edge',
+        pod: uid,
+        uid,
+        interface: 'net0',
+        ...(owner !== undefined && { owner }),
+      },
+      managed: true,
+    },
+    status: {
+      ...(releasedAt !== undefined && { releasedAt: new Date(releasedAt).toISOString() }),
+      ...(node !== undefined && { node }),
+    },
+  };
+};
+
+export const claimsOf = (decision: Decision): string[] =>
+  'claims' in decision
+    ? decision.claims.map(
+        ({ ask, spec }) =>
+          `${ask.interface} ${portName(spec.network, spec.index)} ${spec.addresses.join(' ')}`,
+      )
+    : [];
+
+export const reasonOf = (decision: Decision): string =>
+  'wait' in decision ? `${decision.wait.reason}: ${decision.wait.message}` : 'it has them';

@@ -1,0 +1,123 @@
+/** The writes of NetworkPorts and of pods that get them: each hits what was judged, or nothing. */
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isConflict, isForbidden, isNotFound, isOutdated } from '#shared/kube/errors.ts';
+import { find } from '#shared/kube/owned.ts';
+import { apiVersionOf } from '#shared/kube/path.ts';
+import { MANAGED_BY, NETWORK_LABEL, NETWORK_PORTS_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
+import {
+  networkPortResource,
+  type NetworkPort,
+  type NetworkPortSpec,
+} from '#shared/resources/network-port.ts';
+import { annotationsFor, portName, type Claim } from './decide.ts';
+import { portPods, type PortPod } from './objects.ts';
+import type { PortSources } from './sources.ts';
+
+export type PortWrites = {
+  /** Each is false when another look is needed, on what is known then. */
+  claim: (claim: Claim, signal: AbortSignal) => Promise<boolean>;
+  create: (spec: NetworkPortSpec, signal: AbortSignal) => Promise<boolean>;
+  change: (port: NetworkPort, fields: object, signal: AbortSignal) => Promise<boolean>;
+  remove: (port: NetworkPort, signal: AbortSignal) => Promise<boolean>;
+  /** Addresses, names and the gate in one write. @throws KubeError, also of a conflict */
+  open: (
+    pod: PortPod,
+    claims: readonly Claim[],
+    signal: AbortSignal,
+  ) => Promise<'opened' | 'gone' | 'forbidden'>;
+};
+
+export const createPortWrites = (client: KubeClient, sources: PortSources): PortWrites => {
+  /** What is there now, whatever the watch has shown. */
+  const lookAgain = async (name: string, signal: AbortSignal): Promise<false> => {
+    sources.forget(name);
+    const there = await find(client, networkPortResource, { name }, { signal });
+    if (there) sources.note(there);
+    return false;
+  };
+
+  const create: PortWrites['create'] = async (spec, signal) => {
+    const { network, index } = spec;
+    const name = portName(network, index);
+    const body = {
+      apiVersion: apiVersionOf(networkPortResource),
+      kind: networkPortResource.kind,
+      metadata: { name, labels: { ...MANAGED_BY, [NETWORK_LABEL]: network } },
+      spec,
+      status: firstStatus(network),
+    };
+    try {
+      sources.note(await client.create(networkPortResource, body, { signal }));
+      return true;
+    } catch (error) {
+      // Another pod has it, or an earlier call of ours whose answer was lost.
+      if (isConflict(error)) return await lookAgain(name, signal);
+      throw error;
+    }
+  };
+
+  const firstStatus = (name: string): NetworkPort['status'] => {
+    const { subnets = [], mtu } = sources.networks.store.byName('', name)?.spec ?? {};
+    const gateway = subnets.flatMap((subnet) => subnet.gateway ?? []);
+    return {
+      active: false,
+      ...(gateway.length > 0 && { gateway }),
+      ...(mtu !== undefined && { mtu }),
+    };
+  };
+
+  const change: PortWrites['change'] = async ({ metadata }, fields, signal) => {
+    const { name, uid, resourceVersion } = metadata;
+    const body = { metadata: { uid, resourceVersion }, ...fields };
+    const patch = { type: 'merge', body } as const;
+    try {
+      sources.note(await client.patch(networkPortResource, { name }, { patch, signal }));
+      return true;
+    } catch (error) {
+      if (isOutdated(error)) return await lookAgain(name, signal);
+      throw error;
+    }
+  };
+
+  return {
+    create,
+    change,
+    claim: ({ spec, resting }, signal) =>
+      resting
+        ? change(resting, { spec, status: { releasedAt: null, node: null, active: false } }, signal)
+        : create(spec, signal),
+    remove: async (port, signal) => {
+      const { name, uid, resourceVersion } = port.metadata;
+      const preconditions = { uid, resourceVersion };
+      const removal = sources.noteRemoval(port);
+      try {
+        await client.delete(networkPortResource, { name }, { preconditions, signal });
+        return true;
+      } catch (error) {
+        removal.undo();
+        if (isOutdated(error)) return await lookAgain(name, signal);
+        throw error;
+      }
+    },
+    open: async (pod, claims, signal) => {
+      const { namespace, name, uid, resourceVersion } = pod.metadata;
+      const { annotations, ports } = annotationsFor(pod.texts, claims);
+      const names = { [NETWORK_PORTS_ANNOTATION]: JSON.stringify(ports) };
+      const gates = pod.gates.filter((gate) => gate !== PORTS_GATE).map((gate) => ({ name: gate }));
+      const given = claims.length > 0 && { annotations: { ...annotations, ...names } };
+      const body = {
+        metadata: { uid, resourceVersion, ...given },
+        spec: { schedulingGates: gates.length > 0 ? gates : null },
+      };
+      try {
+        const patch = { type: 'merge', body } as const;
+        await client.patch(portPods, { namespace, name }, { patch, answer: 'metadata', signal });
+        return 'opened';
+      } catch (error) {
+        if (isNotFound(error)) return 'gone';
+        if (isForbidden(error)) return 'forbidden';
+        throw error;
+      }
+    },
+  };
+};

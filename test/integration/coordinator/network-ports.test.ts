@@ -1,0 +1,553 @@
+/** Addresses of pods in managed networks, with the real API server, scheduler and controllers; no kubelet runs them. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { Reflector } from '#shared/kube/informer/reflector.ts';
+import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
+import { NETWORK_STATUS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
+import { managedNetworkResource } from '#shared/resources/managed-network.ts';
+import { networkPortResource, type NetworkPort } from '#shared/resources/network-port.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { jsonIn } from '#shared/util/json.ts';
+import { createWorld, type World } from '../admission/world.ts';
+import { eventually } from '../support/eventually.ts';
+
+const NODES = ['ports-a', 'ports-b'];
+const HEARTBEAT_MS = 5_000;
+
+let world: World;
+let namespace: string;
+/** Where the coordinator may give out no address. */
+let unbound: string;
+let heartbeat: NodeJS.Timeout;
+beforeAll(async () => {
+  world = await createWorld({ POD_NAME: 'coordinator-a' });
+  for (const name of NODES) await makeNode(name);
+  heartbeat = setInterval(() => void Promise.all(NODES.map(beat)), HEARTBEAT_MS);
+  namespace = await world.createNamespace();
+  unbound = await world.createNamespace();
+  await bind(namespace);
+});
+afterAll(async () => {
+  clearInterval(heartbeat);
+  for (const kind of ['managednetworks', 'networkports', 'node'])
+    await world.kubectl('delete', kind, ...(kind === 'node' ? NODES : ['--all']));
+  await world.close();
+});
+
+const bind = async (where: string): Promise<void> => {
+  const { systemNamespace, kubectl } = world;
+  const role = `--clusterrole=sdewan-network-ports-${systemNamespace}`;
+  const account = `--serviceaccount=${systemNamespace}:sdewan-coordinator`;
+  const made = await kubectl('create', 'rolebinding', 'ports', '-n', where, role, account);
+  expect(made).toMatchObject({ code: 0 });
+};
+
+const beat = async (name: string): Promise<void> => {
+  const lastHeartbeatTime = new Date().toISOString();
+  const resources = { cpu: '64', memory: '64Gi', pods: '500' };
+  const status = {
+    capacity: resources,
+    allocatable: resources,
+    conditions: [{ type: 'Ready', status: 'True', reason: 'Test', message: '', lastHeartbeatTime }],
+  };
+  const patch = JSON.stringify({ status });
+  await world.kubectl('patch', 'node', name, '--subresource=status', '--type=merge', '-p', patch);
+};
+const makeNode = async (name: string): Promise<void> => {
+  await world.apply([{ apiVersion: 'v1', kind: 'Node', metadata: { name } }]);
+  await beat(name);
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+const network = (name: string, third: number, size: number, spec: Fields = {}): object => ({
+  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+  kind: 'ManagedNetwork',
+  metadata: { name },
+  spec: {
+    provider: 'static',
+    names: [`net-${name}`],
+    subnets: [
+      {
+        cidr: `10.${third}.0.0/16`,
+        gateway: `10.${third}.0.1`,
+        ranges: [`10.${third}.0.10-10.${third}.0.${9 + size}`],
+      },
+      {
+        cidr: `fd00:${third}::/64`,
+        ranges: [`fd00:${third}::a-fd00:${third}::${(9 + size).toString(16)}`],
+      },
+    ],
+    namespaces: [namespace, unbound],
+    ...spec,
+  },
+});
+
+const nodus = (...names: string[]): Record<string, string> => ({
+  [NFN_NETWORK_ANNOTATION]: JSON.stringify({
+    type: 'ovn4nfv',
+    interface: names.map((name, at) => ({ name, interface: `net${at}` })),
+  }),
+});
+const GATED = { schedulingGates: [{ name: PORTS_GATE }] };
+const podSpec = (some: Fields = {}): object => ({
+  tolerations: [{ operator: 'Exists' }],
+  containers: [{ name: 'c', image: 'none' }],
+  ...some,
+});
+const pod = (
+  name: string,
+  annotations: Fields,
+  spec: Fields = GATED,
+  metadata: Fields = {},
+): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace, annotations, ...metadata },
+  spec: podSpec(spec),
+});
+const applied = async (...objects: object[]): Promise<void> => {
+  expect(await world.apply(objects)).toMatchObject({ code: 0 });
+};
+
+const seenSchema = objectSchema.extend({
+  spec: z.looseObject({
+    nodeName: z.string().optional(),
+    schedulingGates: z.array(z.looseObject({ name: z.string() })).optional(),
+  }),
+  status: z.looseObject({ phase: z.string().optional() }).optional(),
+});
+const pods = resourceV1('', 'pods', 'Pod', seenSchema);
+const seen = async (name: string, where = namespace): Promise<z.infer<typeof seenSchema>> =>
+  await world.client.get(pods, { namespace: where, name });
+
+const nodusSchema = z.looseObject({
+  interface: z.array(
+    z.looseObject({ ipAddress: z.string().optional(), macAddress: z.string().optional() }),
+  ),
+});
+const entriesOf = ({ metadata }: Pick<KubeObject, 'metadata'>) =>
+  nodusSchema.parse(jsonIn(metadata.annotations?.[NFN_NETWORK_ANNOTATION] ?? '{"interface":[]}'))
+    .interface;
+const addressesOf = (of: Pick<KubeObject, 'metadata'>): string[] =>
+  entriesOf(of).flatMap(({ ipAddress }) => ipAddress ?? []);
+
+const portsOf = async (network_: string): Promise<NetworkPort[]> =>
+  (await world.client.list(networkPortResource)).items.filter(
+    ({ spec }) => spec.network === network_,
+  );
+const claimedOf = async (network_: string): Promise<string[]> =>
+  (await portsOf(network_))
+    .filter(({ status }) => status?.releasedAt === undefined)
+    .map(({ spec }) => `${spec.claim.pod} ${spec.addresses.join(' ')}`)
+    .sort();
+const statusOf = async (name: string) =>
+  (await world.client.get(managedNetworkResource, { name })).status;
+const isReady = async (name: string): Promise<boolean> =>
+  (await statusOf(name))?.conditions?.some(
+    ({ type, status }) => type === 'Adopted' && status === 'True',
+  ) ?? false;
+const eventsOf = async (name: string, where = namespace): Promise<string> =>
+  (
+    await world.kubectl(
+      'get',
+      'events',
+      '-n',
+      where,
+      '--field-selector',
+      `involvedObject.name=${name}`,
+    )
+  ).stdout;
+const byText = (one: string, other: string): number => one.localeCompare(other);
+const forced = ['--force', '--grace-period=0', '--wait=false'];
+
+const ready = async (
+  name: string,
+  third: number,
+  size: number,
+  spec: Fields = {},
+): Promise<void> => {
+  await applied(network(name, third, size, spec));
+  await eventually(() => isReady(name)).toBe(true);
+};
+
+describe('a pod that waits for its addresses', () => {
+  it('gets those of both families with the MAC, in the write that opens the gate, and is scheduled', async () => {
+    await ready('one', 60, 4);
+    await applied(pod('first', nodus('net-one')));
+    await eventually(async () => (await seen('first')).spec.nodeName).toBeDefined();
+    const first = await seen('first');
+    expect(first.spec.schedulingGates).toBeUndefined();
+    expect(entriesOf(first)).toEqual([
+      {
+        name: 'net-one',
+        interface: 'net0',
+        ipAddress: '10.60.0.10 fd00:60::a',
+        macAddress: expect.stringMatching(/^.[26ae](:[0-9a-f]{2}){5}$/),
+      },
+    ]);
+    expect(first.metadata.annotations?.['sdewan.akraino.org/network-ports']).toBe(
+      '{"net0":"one-10"}',
+    );
+    await eventually(async () => (await portsOf('one'))[0]?.status).toMatchObject({
+      active: true,
+      node: first.spec.nodeName,
+      gateway: ['10.60.0.1'],
+    });
+    await eventually(() => eventsOf('first')).toContain(
+      'net0: 10.60.0.10 fd00:60::a (NetworkPort one-10)',
+    );
+  });
+
+  it('has the gate by the webhook where it is a CNF, and not where the role is not bound', async () => {
+    const cnf = { labels: { sdewanPurpose: 'cnf-ports' } };
+    await ready('two', 61, 4);
+    await applied(pod('cnf', nodus('net-two'), {}, cnf));
+    await eventually(async () => addressesOf(await seen('cnf'))).toEqual(['10.61.0.10 fd00:61::a']);
+    await applied({
+      ...pod('cnf', nodus('net-two'), {}),
+      metadata: { name: 'cnf', namespace: unbound, annotations: nodus('net-two'), ...cnf },
+    });
+    expect((await seen('cnf', unbound)).spec.schedulingGates).toBeUndefined();
+    await eventually(() => eventsOf('cnf', unbound)).toContain('AddressNotManaged');
+  });
+
+  it('waits while a network is full or its namespace may not use it, says so, and goes on by itself', async () => {
+    await ready('full', 62, 1);
+    await ready('theirs', 63, 1, { namespaces: [] });
+    await applied(pod('holder', nodus('net-full')));
+    await eventually(async () => addressesOf(await seen('holder'))).toHaveLength(1);
+    await applied(pod('waiter', nodus('net-full')), pod('stranger', nodus('net-theirs')));
+    await eventually(() => eventsOf('waiter')).toContain(
+      'network full has no free address: of 1 in 10.62.0.10-10.62.0.10',
+    );
+    await eventually(() => eventsOf('stranger')).toContain(
+      `namespace ${namespace} gets no address of network theirs`,
+    );
+    await world.kubectl('delete', 'pod', 'holder', '-n', namespace, ...forced);
+    await eventually(async () => addressesOf(await seen('waiter'))).toEqual([
+      '10.62.0.10 fd00:62::a',
+    ]);
+    await applied(network('theirs', 63, 1));
+    await eventually(async () => (await seen('stranger')).spec.nodeName).toBeDefined();
+  });
+
+  it('is let go where no network is managed any more', async () => {
+    await applied(pod('left-over', nodus('net-of-nobody')));
+    await eventually(async () => (await seen('left-over')).spec.nodeName).toBeDefined();
+  });
+});
+
+describe('a network that appears over running pods', () => {
+  it('claims their addresses first, and lists what it cannot claim', async () => {
+    const status = (ip: string) => ({
+      'k8s.v1.cni.cncf.io/networks': `[{"name":"mv","interface":"net1"}]`,
+      [NETWORK_STATUS_ANNOTATION]: JSON.stringify([
+        { name: `${namespace}/mv`, interface: 'net1', ips: [ip] },
+      ]),
+    });
+    await applied(
+      pod('old-1', status('10.64.0.12'), {}),
+      pod('old-2', status('10.64.0.12'), {}),
+      pod('old-3', status('10.64.0.13'), {}),
+    );
+    await ready('late', 64, 6, { names: [`${namespace}/mv`, 'net-late'] });
+    const claimed = await claimedOf('late');
+    expect(claimed).toHaveLength(2);
+    expect(claimed[1] ?? claimed[0]).toBeDefined();
+    expect(claimed.filter((line) => line.includes('10.64.0.12'))).toHaveLength(1);
+    expect(claimed).toContain('old-3 10.64.0.13 fd00:64::d');
+    expect((await statusOf('late'))?.conflicts?.join()).toMatch(
+      /old-[12], interface net1: 10\.64\.0\.12: pod .*old-[12] has it/,
+    );
+    await applied(...['new-1', 'new-2', 'new-3'].map((name) => pod(name, nodus('net-late'))));
+    await eventually(async () => (await claimedOf('late')).length).toBe(5);
+    expect((await claimedOf('late')).filter((line) => line.includes('10.64.0.12'))).toHaveLength(1);
+  });
+});
+
+describe('pods of one Deployment on two networks', () => {
+  const REPLICAS = Number(process.env['SDEWAN_PORT_PODS'] ?? 20);
+  const KILLS = Number(process.env['SDEWAN_PORT_KILLS'] ?? 3);
+
+  it('never share an address while they come and go and coordinators are killed, and nothing is left over', async () => {
+    await ready('left', 70, 4 * REPLICAS);
+    await ready('right', 71, 4 * REPLICAS);
+    const judge = watchAddresses();
+    const deployment = (replicas: number): object => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'many', namespace },
+      spec: {
+        replicas,
+        selector: { matchLabels: { app: 'many' } },
+        template: {
+          metadata: { labels: { app: 'many' }, annotations: nodus('net-left', 'net-right') },
+          spec: podSpec(GATED),
+        },
+      },
+    });
+    const live = async () =>
+      (await world.client.list(pods, { namespace, labelSelector: 'app=many' })).items;
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      await applied(deployment(REPLICAS - (kill % 2) * 5));
+      const some = (await live()).slice(0, 4).map(({ metadata }) => metadata.name);
+      if (some.length > 0)
+        await world.kubectl('delete', 'pod', '-n', namespace, ...some, ...forced);
+      await killCoordinator();
+      const more = (await live()).slice(-3).map(({ metadata }) => metadata.name);
+      await world.kubectl('delete', 'pod', '-n', namespace, ...more, ...forced);
+      await world.startCoordinator();
+    }
+    await applied(deployment(REPLICAS));
+    // Without a kubelet nobody ends what is only deleted.
+    await eventually(async () => {
+      const all = await live();
+      const going = all.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+      if (going.length > 0)
+        await world.kubectl(
+          'delete',
+          'pod',
+          '-n',
+          namespace,
+          ...going.map(({ metadata }) => metadata.name),
+          ...forced,
+        );
+      return all.filter(({ spec }) => spec.nodeName !== undefined).length - going.length;
+    }).toBe(REPLICAS);
+    for (const name of ['left', 'right'])
+      await eventually(async () =>
+        (await claimedOf(name)).map((line) => line.split(' ')[0] ?? '').sort(byText),
+      ).toEqual((await live()).map(({ metadata }) => metadata.name).sort(byText));
+    expect(new Set((await live()).flatMap(addressesOf)).size).toBe(2 * REPLICAS);
+    await world.kubectl('delete', 'deployment', 'many', '-n', namespace, '--cascade=orphan');
+    await world.kubectl('delete', 'replicaset', '--all', '-n', namespace, '--cascade=orphan');
+    await world.kubectl('delete', 'pod', '-l', 'app=many', '-n', namespace, ...forced);
+    for (const name of ['left', 'right'])
+      await eventually(async () => (await portsOf(name)).length).toBe(0);
+    expect(await judge.end()).toEqual([]);
+  });
+});
+
+const killCoordinator = async (): Promise<void> => {
+  process.kill(world.pid(), 'SIGKILL');
+  await world.stopCoordinator();
+};
+
+/** Judged from pods alone: which had an address at the same time. */
+const watchAddresses = () => {
+  const ending = new AbortController();
+  const shared: string[] = [];
+  const users = new Map<string, string>();
+  const kept = seenSchema.transform((one) => ({
+    ...identityOf(one),
+    addresses: ['Failed', 'Succeeded'].includes(one.status?.phase ?? '') ? [] : addressesOf(one),
+  }));
+  const reflector = new Reflector({
+    client: world.client,
+    resource: resourceV1('', 'pods', 'Pod', kept),
+    log: silentLogger,
+    onEvent: ({ type, object }) => {
+      const { uid, name } = object.metadata;
+      for (const address of object.addresses) {
+        const user = users.get(address);
+        if (type === 'deleted') users.delete(address);
+        else if (user !== undefined && user !== uid) shared.push(`${name}: ${address}`);
+        else users.set(address, uid);
+      }
+    },
+  });
+  const running = reflector.run(ending.signal);
+  return {
+    end: async () => {
+      ending.abort();
+      await running;
+      return shared;
+    },
+  };
+};
+
+describe('a namespace that is deleted', () => {
+  it('goes, and gives its addresses back', async () => {
+    const place = await world.createNamespace();
+    await bind(place);
+    await ready('brief', 72, 2, { namespaces: [place] });
+    await applied({
+      ...pod('p', nodus('net-brief')),
+      metadata: { name: 'p', namespace: place, annotations: nodus('net-brief') },
+    });
+    await eventually(() => claimedOf('brief')).toHaveLength(1);
+    await world.kubectl('delete', 'pod', 'p', '-n', place, ...forced);
+    await world.kubectl('delete', 'namespace', place, '--wait=false');
+    await eventually(async () => (await world.kubectl('get', 'namespace', place)).code).toBe(1);
+    await eventually(() => claimedOf('brief')).toEqual([]);
+  });
+});
+
+describe('refused is', () => {
+  it.each<[string, Fields, string[]]>([
+    [
+      'a range outside its subnet',
+      { subnets: [{ cidr: '10.80.0.0/24', ranges: ['10.81.0.1'] }] },
+      ['10.81.0.1', '10.80.0.0/24'],
+    ],
+    [
+      'a gateway in a range',
+      {
+        subnets: [{ cidr: '10.80.0.0/24', gateway: '10.80.0.5', ranges: ['10.80.0.1-10.80.0.9'] }],
+      },
+      ['10.80.0.5', '10.80.0.1-10.80.0.9'],
+    ],
+    [
+      'a network that overlaps another',
+      { subnets: [{ cidr: '10.60.0.0/24', ranges: ['10.60.0.5'] }] },
+      ['10.60.0.0/24', '10.60.0.0/16', 'ManagedNetwork one'],
+    ],
+    [
+      'a name that another has',
+      { names: ['net-one'], subnets: [{ cidr: '10.80.0.0/24', ranges: ['10.80.0.5'] }] },
+      ['net-one', 'ManagedNetwork one'],
+    ],
+  ])('%s, with both values', async (_, spec, words) => {
+    const { code, stderr } = await world.apply([network('bad', 80, 4, spec)], '--dry-run=server');
+    expect(code).toBe(1);
+    for (const word of words) expect(stderr).toContain(word);
+  });
+
+  it('a CNF pod whose annotation does not parse, with the entry', async () => {
+    const wrong = { [NFN_NETWORK_ANNOTATION]: '{"interface":[{"name":"net-one"}]}' };
+    const made = await world.apply([
+      pod('wrong', wrong, {}, { labels: { sdewanPurpose: 'cnf-wrong' } }),
+    ]);
+    expect(made).toMatchObject({ code: 1 });
+    expect(made.stderr).toContain('interface.0.interface');
+  });
+});
+
+describe('a tenant with all rights on both kinds', () => {
+  let tenant: string;
+  beforeAll(async () => {
+    await world.kubectl('create', 'serviceaccount', 'tenant', '-n', namespace);
+    const role = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: `tenant-${namespace}` },
+    };
+    const rules = [{ apiGroups: ['network.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] }];
+    const { kind, metadata } = role;
+    await applied(
+      { ...role, rules },
+      {
+        ...role,
+        kind: 'ClusterRoleBinding',
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: metadata.name },
+        subjects: [{ kind: 'ServiceAccount', name: 'tenant', namespace }],
+      },
+    );
+    tenant = await world.kubeconfigOf(namespace, 'tenant');
+  });
+  const asTenant = async (...args: string[]): Promise<string> => {
+    const { code, stderr } = await world.kubectl('--kubeconfig', tenant, ...args);
+    return code === 0 ? 'done' : stderr;
+  };
+
+  it('cannot take, change or give back the address of a pod', async () => {
+    const [port] = await portsOf('one');
+    const name = port?.metadata.name ?? '';
+    const pod_ = `pod ${namespace}/first`;
+    const patch = JSON.stringify({ spec: { claim: { uid: 'x' } } });
+    expect(await asTenant('patch', 'nport', name, '--type=merge', '-p', patch)).toContain(pod_);
+    expect(await asTenant('delete', 'nport', name)).toContain(pod_);
+    const stolen = JSON.stringify({
+      ...port,
+      metadata: { name: 'one-12' },
+      spec: { ...port?.spec, index: 12 },
+    });
+    const created = await world.cluster.kubectl(['--kubeconfig', tenant, 'create', '-f', '-'], {
+      stdin: stolen,
+      allowFailure: true,
+    });
+    expect(created.stderr).toContain('the coordinator alone writes networkports');
+  });
+
+  it('cannot delete a network while pods have its addresses', async () => {
+    await eventually(async () => (await statusOf('one'))?.claimed).toBe(1);
+    expect(await asTenant('delete', 'mnet', 'one')).toContain(
+      '1 addresses of network one are those of pods',
+    );
+  });
+});
+
+it('claims anew what an administrator deletes while its pod has it', async () => {
+  const before = (await portsOf('one')).map(({ metadata }) => metadata.uid);
+  await world.kubectl('delete', 'nport', 'one-10');
+  await eventually(() => claimedOf('one')).toEqual(['first 10.60.0.10 fd00:60::a']);
+  expect((await portsOf('one')).map(({ metadata }) => metadata.uid)).not.toEqual(before);
+});
+
+describe('the thief of the coordinator’s token', () => {
+  let stolen: string;
+  const kept = {
+    metadata: { name: 'kept', annotations: nodus('net-nobody') },
+    spec: {
+      automountServiceAccountToken: false,
+      schedulingGates: [{ name: 'other' }, { name: PORTS_GATE }],
+      nodeSelector: { a: 'b' },
+    },
+  };
+  beforeAll(async () => {
+    stolen = await world.kubeconfigOf(world.systemNamespace, 'sdewan-coordinator');
+    await world.stopCoordinator();
+    for (const where of [namespace, unbound])
+      await applied({
+        ...pod('kept', {}),
+        metadata: { ...kept.metadata, namespace: where },
+        spec: podSpec(kept.spec),
+      });
+  });
+  const tries = async (body: object, where = namespace): Promise<string> => {
+    const args = [
+      'patch',
+      'pod',
+      'kept',
+      '-n',
+      where,
+      '--type=merge',
+      '-p',
+      JSON.stringify(body),
+      '--dry-run=server',
+    ];
+    const { code, stderr } = await world.kubectl('--kubeconfig', stolen, ...args);
+    return code === 0 ? 'done' : stderr;
+  };
+  const opened = { schedulingGates: [{ name: 'other' }] };
+  const given = { metadata: { annotations: nodus('x') } };
+
+  it('can open the gate, with the annotations of networks', async () => {
+    expect(await tries({ ...given, spec: opened })).toBe('done');
+  });
+
+  it.each<[string, object, string?]>([
+    ['write these annotations and leave the gate', given],
+    ['write another annotation with them', { metadata: { annotations: { x: 'y' } }, spec: opened }],
+    ['write a label with them', { metadata: { labels: { x: 'y' } }, spec: opened }],
+    ['open the gate of others', { spec: { schedulingGates: [{ name: PORTS_GATE }] } }],
+    ['open both', { spec: { schedulingGates: null } }],
+    ['change the image', { spec: { ...opened, containers: [{ name: 'c', image: 'other' }] } }],
+    ['narrow the nodes', { spec: { ...opened, nodeSelector: { a: 'b', c: 'd' } } }],
+    [
+      'add a toleration',
+      {
+        spec: {
+          ...opened,
+          tolerations: [{ operator: 'Exists' }, { key: 'a', operator: 'Exists' }],
+        },
+      },
+    ],
+    ['set a deadline', { spec: { ...opened, activeDeadlineSeconds: 1 } }],
+    ['open it where the role is not bound', { spec: opened }, 'unbound'],
+  ])('cannot %s', async (_, body, where) => {
+    expect(await tries(body, where === undefined ? namespace : unbound)).toMatch(
+      /the coordinator may |cannot patch resource "pods"/,
+    );
+  });
+});
