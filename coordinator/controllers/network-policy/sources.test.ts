@@ -100,7 +100,7 @@ describe('with two who enforce', () => {
   });
   const start = async (): Promise<void> => {
     running = world.run(end.signal);
-    await until(() => world.isKnown() && watches.length === 4);
+    await until(() => world.isKnown() && watches.length === 6);
   };
   const reader = (): PolicyReader & { touched: string[]; ports: number } => {
     const told = {
@@ -121,9 +121,11 @@ describe('with two who enforce', () => {
     joined.follow(new Map([groupOf('db'), groupOf('both')]));
     await start();
     expect(lists.toSorted()).toEqual([
+      'managednetworks',
       'multi-networkpolicies',
       'namespaces',
       'networkpolicies',
+      'networkports',
       'pods',
     ]);
     push('pods', 'ADDED', pod('a', { app: 'web' }));

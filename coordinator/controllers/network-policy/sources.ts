@@ -10,6 +10,7 @@ import type { StoreEvent } from '#shared/kube/informer/store.ts';
 import type { Group } from '#shared/policy/groups.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { createManagedAddresses } from './managed-addresses.ts';
 import { createLiveGroups, type LiveGroups, type Touched } from './live-groups.ts';
 import { PolicyShares } from './policy-shares.ts';
 import {
@@ -92,26 +93,7 @@ export const createPolicyWorld = ({ client, clock, log }: PolicyWorldOptions): P
   };
   const policies = new Reflector({ ...ofPolicies, resource: networkPolicies(shares) });
   const others = new Reflector({ ...ofPolicies, resource: multiNetworkPolicies(shares) });
-  const pods = new Reflector({
-    ...common,
-    resource: watchedPods,
-    indices: { ports: (pod) => (saysOfPorts(pod) ? [WITH_PORTS] : []) },
-    onEvent: ({ type, object, old }) => {
-      const isSame = type === 'updated' && isDeepStrictEqual(object.pod, old.pod);
-      if (!isSame)
-        tell(groups.put(object.metadata.uid, type === 'deleted' ? undefined : object.pod));
-      const isOfPorts = saysOfPorts(object) || (old !== undefined && saysOfPorts(old));
-      if (isOfPorts && !(isSame && isDeepStrictEqual(object.inNeutron, old.inNeutron))) onPorts();
-    },
-  });
-  const namespaces = new Reflector({
-    ...common,
-    resource: watchedNamespaces,
-    onEvent: ({ type, object, old }) => {
-      if (type === 'updated' && isDeepStrictEqual(object.labels, old.labels)) return;
-      tell(groups.relabel(object.metadata.name, type === 'deleted' ? {} : object.labels));
-    },
-  });
+  const { managed, namespaces, pods } = watchMembers({ ...common, groups, tell, onPorts });
   const all = [policies, others, pods, namespaces] as const;
 
   const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
@@ -152,13 +134,61 @@ export const createPolicyWorld = ({ client, clock, log }: PolicyWorldOptions): P
     namespaceUid: (name) => namespaces.store.byName('', name)?.metadata.uid,
     isKnown: () =>
       [policies, pods, namespaces].every(({ state }) => state.listed) &&
+      managed.isKnown() &&
       (others.state.listed || others.state.phase === 'NotServed'),
     run: async (signal) => {
       await untilWanted(signal);
       if (signal.aborted) return;
-      await Promise.all([readAgain(signal), ...all.map((reflector) => reflector.run(signal))]);
+      await Promise.all([
+        readAgain(signal),
+        managed.run(signal),
+        ...all.map((reflector) => reflector.run(signal)),
+      ]);
     },
   };
+};
+
+type MembersOptions = PolicyWorldOptions & {
+  groups: LiveGroups;
+  tell: (touched: Touched) => void;
+  onPorts: () => void;
+  onState: () => void;
+};
+
+/** Pods and namespaces, which groups are made of, and the addresses of pods in managed networks. */
+const watchMembers = ({ groups, tell, onPorts, ...common }: MembersOptions) => {
+  const put = ({ pod, metadata }: WatchedPod, isGone: boolean): void =>
+    tell(groups.put(metadata.uid, isGone ? undefined : managed.seen(pod)));
+  const managed = createManagedAddresses({
+    ...common,
+    onPod: (uid) => {
+      const pod = pods.store.byUid(uid);
+      if (pod) put(pod, false);
+    },
+    onNetworks: () => {
+      for (const pod of pods.store.list()) put(pod, false);
+    },
+  });
+  const pods = new Reflector({
+    ...common,
+    resource: watchedPods,
+    indices: { ports: (pod) => (saysOfPorts(pod) ? [WITH_PORTS] : []) },
+    onEvent: ({ type, object, old }) => {
+      const isSame = type === 'updated' && isDeepStrictEqual(object.pod, old.pod);
+      if (!isSame) put(object, type === 'deleted');
+      const isOfPorts = saysOfPorts(object) || (old !== undefined && saysOfPorts(old));
+      if (isOfPorts && !(isSame && isDeepStrictEqual(object.inNeutron, old.inNeutron))) onPorts();
+    },
+  });
+  const namespaces = new Reflector({
+    ...common,
+    resource: watchedNamespaces,
+    onEvent: ({ type, object, old }) => {
+      if (type === 'updated' && isDeepStrictEqual(object.labels, old.labels)) return;
+      tell(groups.relabel(object.metadata.name, type === 'deleted' ? {} : object.labels));
+    },
+  });
+  return { managed, namespaces, pods };
 };
 
 const saysOfPorts = ({ inNeutron: { ports, groups } }: WatchedPod): boolean =>

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import type { PolicyPod } from '#shared/policy/groups.ts';
+import type { ManagedNetwork } from '#shared/resources/managed-network.ts';
+import { networkObject, port } from '../network-ports/testing.ts';
+import { withManaged } from './managed-addresses.ts';
+
+const adopted = (): ManagedNetwork => ({
+  ...networkObject(),
+  status: {
+    conditions: [
+      {
+        type: 'Adopted',
+        status: 'True',
+        reason: 'Adopted',
+        message: '',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ],
+  },
+});
+const forged: PolicyPod = {
+  namespace: 'edge',
+  name: 'p',
+  uid: 'p',
+  labels: {},
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  addresses: ['10.244.0.1'],
+  secondAddresses: [
+    { network: 'net-a', addresses: ['10.1.0.3'] },
+    { network: 'net-z', addresses: ['10.9.0.3'] },
+  ],
+  ports: [],
+  isHostNetwork: false,
+  isFinished: false,
+};
+
+describe('the addresses of a pod that policies count', () => {
+  it('are in a managed network those of its NetworkPorts, whatever its annotations say', () => {
+    expect(withManaged(forged, [adopted()], [port(1, 'p')]).secondAddresses).toEqual([
+      { network: 'net-z', addresses: ['10.9.0.3'] },
+      { network: 'net-a', addresses: ['10.1.0.1', 'fd00::1'] },
+    ]);
+  });
+
+  it('are none in a managed network in which it has no NetworkPort, or one that is released', () => {
+    const other = [{ network: 'net-z', addresses: ['10.9.0.3'] }];
+    expect(withManaged(forged, [adopted()], []).secondAddresses).toEqual(other);
+    const released = [port(1, 'p', 'edge-net', { releasedAt: 0 })];
+    expect(withManaged(forged, [adopted()], released).secondAddresses).toEqual(other);
+  });
+
+  it('are as the pod says until the network has claimed those of running pods', () => {
+    expect(withManaged(forged, [networkObject()], [])).toEqual(forged);
+  });
+});
