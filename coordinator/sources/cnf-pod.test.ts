@@ -191,6 +191,15 @@ describe('a pod that is not ready has a reason whose text stays the same while t
       },
       says: 'the pod is not scheduled (Unschedulable)',
     },
+    'a scheduling gate': {
+      status: {
+        conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }],
+        containerStatuses: [],
+        initContainerStatuses: [],
+      },
+      says: 'the pod is not scheduled (SchedulingGated)',
+      troubled: false,
+    },
     'no image': {
       status: {
         ...unready,

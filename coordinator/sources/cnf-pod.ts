@@ -185,7 +185,8 @@ const whyNotReady = (pod: Pod): Pick<CnfPod, 'notReady' | 'troubled'> => {
   if (scheduled?.status === 'False')
     return {
       notReady: `the pod is not scheduled${scheduled.reason ? ` (${scheduled.reason})` : ''}`,
-      troubled: true,
+      // One behind a gate waits as it is meant to, and its Events say for what.
+      troubled: scheduled.reason !== 'SchedulingGated',
     };
   const unready = statusesOf(pod).filter(isUnready);
   if (unready.length === 0) return { notReady: 'the pod is not ready', troubled: false };

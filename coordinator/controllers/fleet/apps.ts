@@ -5,6 +5,8 @@ import {
   ACTIVE_LABEL,
   DELETION_COST_ANNOTATION,
   HANDED_OVER_GATE,
+  NETWORK_PORTS_ANNOTATION,
+  PORTS_GATE,
   WEIGHT_ANNOTATION,
 } from '#shared/names.ts';
 import { own } from '#shared/util/own.ts';
@@ -71,6 +73,7 @@ const podSchema = objectSchema.extend({
     containers: containersSchema.optional(),
     initContainers: containersSchema.optional(),
     readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
+    schedulingGates: z.array(z.looseObject({ name: z.string() })).optional(),
   }),
   status: z
     .looseObject({
@@ -114,8 +117,20 @@ export const fleetPodOf = (
   weight: integerIn(pod, WEIGHT_ANNOTATION) ?? 0,
   deletionCost: integerIn(pod, DELETION_COST_ANNOTATION) ?? 0,
   createdAt: Date.parse(pod.metadata.creationTimestamp),
+  startsAt: startOf(pod),
   ...known,
 });
+
+/** A pod that waits for addresses cannot start, and has all of its time when it has them. */
+const startOf = (pod: FleetPodObject): number | undefined => {
+  const { annotations = {}, creationTimestamp } = pod.metadata;
+  if (pod.spec.schedulingGates?.some(({ name }) => name === PORTS_GATE)) return undefined;
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  const created = Date.parse(creationTimestamp);
+  return own(annotations, NETWORK_PORTS_ANNOTATION) !== undefined && scheduled?.status === 'True'
+    ? Math.max(created, momentOf(scheduled))
+    : created;
+};
 
 const readySinceOf = ({ status }: FleetPodObject): number | undefined => {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');

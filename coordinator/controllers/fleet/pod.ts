@@ -30,6 +30,8 @@ export type FleetPod = {
   weight: number;
   /** Wall-clock milliseconds. */
   createdAt: number;
+  /** From when its start counts; undefined: it waits for addresses of managed networks. */
+  startsAt: number | undefined;
   /** Its node is cordoned: a drain is to be expected. */
   leaving: boolean;
   /** As Kubernetes has it. */

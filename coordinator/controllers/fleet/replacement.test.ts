@@ -21,6 +21,7 @@ const stepOf = (pods: readonly CnfFacts[], changes: Partial<HealthFacts> = {}) =
 const starting = (name: string, ageMs: number): CnfFacts =>
   cnfFacts(name, {
     createdAt: NOW - ageMs,
+    startsAt: NOW - ageMs,
     ready: false,
     containersReady: false,
     provisioned: false,
@@ -48,6 +49,11 @@ describe('spec.createTimeout', () => {
       uid: 'uid-old-2',
       why: expect.stringContaining('ImagePullBackOff'),
     });
+  });
+
+  it('is not counted while the pod waits for addresses', () => {
+    const waiting = { ...starting('old-2', 99 * MINUTE), startsAt: undefined };
+    expect(stepOf([cnfFacts('old-1'), waiting])).toEqual({ lookAt: undefined });
   });
 
   it('is for ever with 0s', () => {

@@ -66,9 +66,9 @@ const limitOf = (
 ): Limit | undefined => {
   if (!pod.provisioned) {
     // A new leader does not know yet whether it reports.
-    if (createMs === 0 || pod.link === 'Unknown') return undefined;
+    if (createMs === 0 || pod.startsAt === undefined || pod.link === 'Unknown') return undefined;
     const why = `it did not run within spec.createTimeout: ${pod.notReady || 'its agent has not reported'}`;
-    return { pod, at: pod.createdAt + createMs, why };
+    return { pod, at: pod.startsAt + createMs, why };
   }
   const since = Math.min(pod.silentSince ?? Infinity, pod.notReadySince ?? Infinity);
   if (healthMs === 0 || since === Infinity) return undefined;

@@ -28,6 +28,7 @@ export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPo
     actual: UNORDERED_DISTANCE,
     weight: 0,
     createdAt: 0,
+    startsAt: 0,
     deletionCost: 0,
     leaving: false,
     ...changes,

@@ -363,6 +363,7 @@ export class RollOutModel {
     return {
       actual,
       createdAt,
+      startsAt: createdAt,
       unheard: this.#isUnheard(pod),
       weight: 0,
       deletionCost: 0,
