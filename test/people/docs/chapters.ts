@@ -348,6 +348,12 @@ export const CHAPTERS: readonly Chapter[] = [
     },
   },
   {
+    page: 'docs/network-ports.md',
+    blocks: [1],
+    after: async ({ kubectl }) =>
+      void (await kubectl('delete', 'rolebinding', 'sdewan-network-ports', '-n', 'shop')),
+  },
+  {
     page: 'docs/services.md',
     blocks: [1, 2, 3, 4],
     before: async (stage) => {
