@@ -79,7 +79,7 @@ describe('what a pod is given', () => {
   });
 });
 
-it('an entry of Nodus behind a managed one would get its address', () => {
+it('finds the entry of Nodus that would get the address of the managed one before it', () => {
   const asks = asksOf({ nfn: NODUS });
   expect(inheriting(asks, (name) => name === 'net-a')).toBe('net7');
   expect(inheriting(asks, (name) => name === 'net-b')).toBeUndefined();

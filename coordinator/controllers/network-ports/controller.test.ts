@@ -215,7 +215,7 @@ describe('the address of a pod', () => {
   });
 });
 
-it('a network that appears over running pods claims their addresses before it gives any', async () => {
+it('claims the addresses of running pods before a network gives any', async () => {
   const annotations = (ip: string) => ({
     [NFN_NETWORK_ANNOTATION]: '{"interface":[{"name":"net-a","interface":"net0"}]}',
     'k8s.plugin.opnfv.org/ovnInterfaces': JSON.stringify([{ ip_address: [ip], interface: 'net0' }]),

@@ -71,7 +71,7 @@ describe('a plan', () => {
   });
 });
 
-it('an address fixed by hand has one index in both families', () => {
+it('takes addresses fixed by hand that have one index in both families', () => {
   const plan = planned([V4, V6]);
   expect(commonIndexOf(plan, ['10.1.0.12', 'fd00::c'])).toBe(12);
   expect(commonIndexOf(plan, ['10.1.0.12', 'fd00::d'])).toMatchObject({
@@ -82,7 +82,7 @@ it('an address fixed by hand has one index in both families', () => {
   });
 });
 
-it('a MAC is locally administered, unicast, and the same each time', () => {
+it('makes MACs that are locally administered, unicast, and the same each time', () => {
   fc.assert(
     fc.property(fc.uuid(), fc.nat(), (uid, index) => {
       const mac = macAt(uid, index);

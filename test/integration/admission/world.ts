@@ -160,7 +160,7 @@ export const createWorld = async (
       await world.stopCoordinator();
       for (const kind of ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration'])
         await kubectl(['delete', kind, webhookConfigurationOf(systemNamespace)]);
-      // They are about objects of the whole cluster, and would refuse those of the next coordinator.
+      // They are of the whole cluster, and would refuse what the next coordinator writes.
       const ofCluster = ['sdewan-network-ports', 'sdewan-managed-networks'];
       for (const name of ofCluster)
         await kubectl(['delete', 'validatingadmissionpolicybinding', `${name}-${systemNamespace}`]);

@@ -1,4 +1,7 @@
-/** Addresses of pods in managed networks, with the real API server, scheduler and controllers; no kubelet runs them. */
+/**
+ * Addresses of pods in managed networks, with the real API server, scheduler and controllers; no
+ * kubelet runs them.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
@@ -299,7 +302,7 @@ describe('pods of one Deployment on two networks', () => {
       await world.startCoordinator();
     }
     await applied(deployment(REPLICAS));
-    // Without a kubelet nobody ends what is only deleted.
+    // There is no kubelet to end what is only deleted.
     await eventually(async () => {
       const all = await live();
       const going = all.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
@@ -383,7 +386,7 @@ describe('a namespace that is deleted', () => {
   });
 });
 
-describe('refused is', () => {
+describe('admission refuses', () => {
   it.each<[string, Fields, string[]]>([
     [
       'a range outside its subnet',
@@ -413,7 +416,7 @@ describe('refused is', () => {
     for (const word of words) expect(stderr).toContain(word);
   });
 
-  it('a CNF pod whose annotation does not parse, with the entry', async () => {
+  it('refuses a CNF pod whose annotation does not parse, with the entry', async () => {
     const wrong = { [NFN_NETWORK_ANNOTATION]: '{"interface":[{"name":"net-one"}]}' };
     const made = await world.apply([
       pod('wrong', wrong, {}, { labels: { sdewanPurpose: 'cnf-wrong' } }),
