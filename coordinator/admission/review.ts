@@ -3,6 +3,8 @@
  * checks look at is parsed; everything else of the objects passes through untouched.
  */
 import * as z from 'zod';
+import { managedNetworkResource } from '#shared/resources/managed-network.ts';
+import { networkPortResource } from '#shared/resources/network-port.ts';
 
 const stringMap = z.record(z.string(), z.string());
 
@@ -49,22 +51,29 @@ export type Operation = (typeof operations)[number];
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const MAX_NAME_LENGTH = 253;
 
-const requestSchema = z.object({
-  uid: z.string().min(1),
-  resource: groupVersionResource,
-  /** Mutating webhooks are asked before the API server looks. One that is too long is refused. */
-  name: z.string().max(MAX_NAME_LENGTH).default(''),
-  /** Empty for what is of the whole cluster. */
-  namespace: z.union([z.literal(''), z.string().regex(NAMESPACE)]).default(''),
-  operation: z.enum(operations),
-  userInfo: z.object({
-    username: z.string().default(''),
-    groups: z.array(z.string()).nullish(),
-  }),
-  object: objectSchema.nullish(),
-  oldObject: objectSchema.nullish(),
-  dryRun: z.boolean().nullish(),
-});
+const OF_CLUSTER = [managedNetworkResource, networkPortResource];
+const isOfCluster = ({ group, resource }: z.infer<typeof groupVersionResource>): boolean =>
+  OF_CLUSTER.some((one) => one.group === group && one.plural === resource);
+
+const requestSchema = z
+  .object({
+    uid: z.string().min(1),
+    resource: groupVersionResource,
+    /** Mutating webhooks are asked before the API server looks. One that is too long is refused. */
+    name: z.string().max(MAX_NAME_LENGTH).default(''),
+    /** Empty for what is of the whole cluster. */
+    namespace: z.union([z.literal(''), z.string().regex(NAMESPACE)]).default(''),
+    operation: z.enum(operations),
+    userInfo: z.object({
+      username: z.string().default(''),
+      groups: z.array(z.string()).nullish(),
+    }),
+    object: objectSchema.nullish(),
+    oldObject: objectSchema.nullish(),
+    dryRun: z.boolean().nullish(),
+  })
+  // What has a namespace is never looked at without one.
+  .refine(({ namespace, resource }) => namespace !== '' || isOfCluster(resource));
 export type AdmissionRequest = z.infer<typeof requestSchema>;
 
 export const admissionReviewSchema = z.object({
