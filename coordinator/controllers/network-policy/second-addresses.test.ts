@@ -24,6 +24,27 @@ describe('addresses in second networks', () => {
     ]);
   });
 
+  it('come from the lists that Nodus of today writes, of both families', () => {
+    const lists = JSON.stringify([
+      {
+        ip_address: ['10.1.0.5/24', 'fd01::5/64'],
+        mac_address: '0a:00:00:00:00:01',
+        gateway_ip: ['10.1.0.1', 'fd01::1'],
+        interface: 'net0',
+      },
+      { ip_address: ['172.16.0.7'], gateway_ip: [], interface: 'net1' },
+      { ip_address: [], interface: 'net7' },
+    ]);
+    expect(secondAddressesIn({ [NFN]: nfn, [OVN]: lists })).toEqual([
+      { network: 'net1', addresses: ['10.1.0.5', 'fd01::5'] },
+      { network: 'pnet', addresses: ['172.16.0.7'] },
+    ]);
+    expect(subnetsIn({ [NFN]: nfn, [OVN]: lists })).toEqual([
+      { network: 'net1', subnet: '10.1.0.0/24' },
+      { network: 'net1', subnet: 'fd01::/64' },
+    ]);
+  });
+
   it("come from Multus' list, without that of the cluster's network", () => {
     const status = JSON.stringify([
       { name: 'cbr0', default: true, ips: ['10.244.0.9'] },

@@ -20,15 +20,28 @@ const MAX_LENGTH = 16_384;
 const MAX_ENTRIES = 32;
 const MAX_NAME = 317;
 
+const ipsSchema = z.array(z.string().max(64)).max(8);
 const ovnSchema = z
-  .array(z.object({ ip_address: z.string().max(64), interface: z.string().max(64) }))
+  .array(
+    z.object({
+      // One text up to Nodus v5.0.0, and a list of both families since v5.2.0.
+      ip_address: z.union([
+        z
+          .string()
+          .max(64)
+          .transform((block) => [block]),
+        ipsSchema,
+      ]),
+      interface: z.string().max(64),
+    }),
+  )
   .max(MAX_ENTRIES);
 const statusSchema = z
   .array(
     z.object({
       name: z.string().max(MAX_NAME),
       default: z.boolean().optional(),
-      ips: z.array(z.string().max(64)).max(8).default([]),
+      ips: ipsSchema.default([]),
     }),
   )
   .max(MAX_ENTRIES);
@@ -70,7 +83,7 @@ const ovnInterfaces = (annotations: Annotations): { network: string; block: stri
   }
   return entries.flatMap((entry) => {
     const network = networkOf.get(entry.interface);
-    return network === undefined ? [] : [{ network, block: entry.ip_address }];
+    return network === undefined ? [] : entry.ip_address.map((block) => ({ network, block }));
   });
 };
 
