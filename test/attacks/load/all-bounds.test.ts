@@ -27,7 +27,7 @@ import { memoryOf } from '../memory.ts';
 const NAMESPACES = Number(process.env['SDEWAN_ATTACK_NAMESPACES'] ?? 4);
 const POLICIES = 20;
 const BLOCKS = 950;
-/** Of a namespace; each pod has a word of 1,024 characters about each rule. */
+/** A namespace has so many; each pod has a word of 1,024 characters about each rule. */
 const RULES = 390;
 const PODS = 8;
 const ADMISSION_ROLE = 'sdewan-coordinator-admission';
