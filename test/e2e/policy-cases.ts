@@ -1187,7 +1187,7 @@ const networkPorts = (): Case[] => {
   return [
     {
       policy: 'sdewan-network-ports',
-      message: 'the coordinator alone writes networkports: its addresses are those of pod ',
+      message: 'the coordinator alone writes NetworkPorts: its addresses are those of pod ',
       who: 'operator',
       denied: {
         'take an address': create(forged),

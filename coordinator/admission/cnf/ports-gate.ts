@@ -48,7 +48,7 @@ export const createPortsGate = ({ client }: PortsGateDeps): PortsGate => {
   const mayAssign = async (namespace: string, signal: AbortSignal): Promise<boolean> => {
     const resourceAttributes = {
       group: `permissions.${PREFIX}`,
-      resource: 'networkports',
+      resource: 'portaddresses',
       verb: 'assign',
       namespace,
     };

@@ -130,7 +130,7 @@ describe('rights', () => {
       'coordinator-network-ports',
       [
         'network-attachment-definitions.k8s.cni.cncf.io  []  []  [get]',
-        'networkports.permissions.sdewan.akraino.org  []  []  [assign]',
+        'portaddresses.permissions.sdewan.akraino.org  []  []  [assign]',
       ],
     ],
   ])('coordinator where an operator lets it %s', (_, role, file, others) =>
@@ -143,10 +143,9 @@ describe('rights', () => {
       expectGolden(file, rights);
       // No more than that beyond what it has elsewhere.
       const elsewhere = readFileSync(join(GOLDEN, 'coordinator.txt'), 'utf8').split('\n');
-      expect(rights.split('\n').filter((line) => !elsewhere.includes(line))).toEqual([
-        ...others,
-        'pods  []  []  [get list patch watch]',
-      ]);
+      expect(rights.split('\n').filter((line) => !elsewhere.includes(line))).toEqual(
+        [...others, 'pods  []  []  [get list patch watch]'].toSorted(),
+      );
     }),
   );
 });

@@ -469,7 +469,7 @@ describe('a tenant with all rights on both kinds', () => {
       stdin: stolen,
       allowFailure: true,
     });
-    expect(created.stderr).toContain('the coordinator alone writes networkports');
+    expect(created.stderr).toContain('the coordinator alone writes NetworkPorts');
   });
 
   it('cannot delete a network while pods have its addresses', async () => {
