@@ -130,21 +130,6 @@ CNF default/cnf-2: cnf-2-a: the agent is silent
     );
   });
 
-  it('has WANs and tunnels where there are some', () => {
-    const facts = factsOf({
-      cnfs: [
-        cnf('cnf-1', 'default', { wans: { up: 1, total: 2, summary: '1 of 2' } }),
-        cnf('cnf-2'),
-      ],
-    });
-    expect(statusText(statusViewOf(facts), shown)).toBe(
-      `CNF     PODS   RULES IN SYNC   WANS
-cnf-1   2/2    0/0             1/2
-cnf-2   2/2    0/0             -
-`,
-    );
-  });
-
   it('is as its schema says', () => {
     const rules = [zone, broken('r'), withStatus(['FirewallZone', 'n'], undefined)];
     const view = statusViewOf(factsOf({ rules }));

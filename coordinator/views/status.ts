@@ -87,26 +87,22 @@ export type Shown = { isWide: boolean; hasNamespaces: boolean; now: number };
 
 export const statusText = (view: StatusView, { isWide, hasNamespaces, now }: Shown): string => {
   if (view.cnfs.length === 0 && view.notInSync.length === 0) return 'no CNF, and no rule\n';
-  const hasWans = view.cnfs.some(({ wans }) => (wans?.total ?? 0) > 0);
-  const hasTunnels = view.cnfs.some(({ tunnels }) => (tunnels?.total ?? 0) > 0);
   const cnfs = table(
     [
       ...(hasNamespaces ? ['NAMESPACE'] : []),
       'CNF',
       'PODS',
       'RULES IN SYNC',
-      ...(isWide || hasWans ? ['WANS'] : []),
-      ...(isWide || hasTunnels ? ['TUNNELS'] : []),
-      ...(isWide ? ['AGENTS'] : []),
+      ...(isWide ? ['WANS', 'TUNNELS', 'AGENTS'] : []),
     ],
     view.cnfs.map((cnf) => [
       ...(hasNamespaces ? [cnf.namespace] : []),
       cnf.name,
       shareText(cnf.pods),
       `${cnf.rules.inSync}/${cnf.rules.total}`,
-      ...(isWide || hasWans ? [shareText(cnf.wans)] : []),
-      ...(isWide || hasTunnels ? [shareText(cnf.tunnels)] : []),
-      ...(isWide ? [cnf.agentImages?.join(', ') || '-'] : []),
+      ...(isWide
+        ? [shareText(cnf.wans), shareText(cnf.tunnels), cnf.agentImages?.join(', ') || '-']
+        : []),
     ]),
   );
   const troubles = view.cnfs.flatMap(({ namespace, name, message }) =>
