@@ -16,10 +16,11 @@ if (existsSync(node)) {
   // Types are taken out of a file and it is compiled once, and not at each start.
   const cache = path.resolve(folder, '../../node_modules/.cache/sdewan');
   const env = { NODE_COMPILE_CACHE: cache, ...process.env };
-  const program = spawn(node, args, { argv0: name, stdio: 'inherit', env });
-  // A terminal sends its own to both; others reach this process alone.
+  // A terminal sends its own to both; others reach this process alone. They are listened for before
+  // there is a program, so that none ends this process and leaves that one.
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => program.kill(signal));
   process.on('SIGINT', () => process.stdin.isTTY || program.kill('SIGINT'));
+  const program = spawn(node, args, { argv0: name, stdio: 'inherit', env });
   program.on('error', ({ message }) => {
     process.stderr.write(`sdewan: ${message}\n`);
     process.exitCode = 1;
