@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { UciSection, UciValue } from '../../uci/model.ts';
-import { addressOf, familyOf, numberOf } from '../../util/addresses.ts';
+import { spelled } from '../../policy/addresses.ts';
 import type { Capabilities, IpsecDialect } from '../capabilities.ts';
 import type { Clash, Sharing } from '../kind.ts';
 import { NO } from '../render.ts';
@@ -16,6 +16,7 @@ type Identities = {
 };
 
 const ANYBODY = '%any';
+const WORDS_FOR_ANYBODY = new Set([ANYBODY, '%any6', '*', '0.0.0.0', '::', '0::0']);
 
 /**
  * As far as strongSwan takes two texts for one identity: whatever their case, blanks and commas or
@@ -23,12 +24,11 @@ const ANYBODY = '%any';
  */
 const identity = (text: UciValue | undefined): string => {
   if (typeof text !== 'string') return '';
-  const bare = text
-    .toLowerCase()
-    .replaceAll(' ', '')
-    .replace(/^(@|(fqdn|dns|email|rfc822|userfqdn):)/, '');
-  if (familyOf(bare) === 6) return addressOf(numberOf(bare), 6);
-  return /^\/.*=/.test(bare) ? bare.slice(1).replaceAll('/', ',') : bare;
+  const plain = text.toLowerCase().replaceAll(' ', '');
+  if (WORDS_FOR_ANYBODY.has(plain)) return ANYBODY;
+  const bare = plain.replace(/^(@@?|(fqdn|dns|email|rfc822|userfqdn):)/, '');
+  if (/^\/.*=/.test(bare)) return bare.slice(1).replaceAll('/', ',');
+  return spelled(bare)?.address ?? bare;
 };
 
 /**
