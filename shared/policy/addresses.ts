@@ -2,7 +2,7 @@
  * IP addresses and blocks of both families, in one spelling each: two texts of one address are one
  * member of a set, not two.
  */
-import { familyOf } from '../util/addresses.ts';
+import { addressOf, familyOf, numberOf } from '../util/addresses.ts';
 
 export { familyOf };
 
@@ -18,20 +18,10 @@ export const WIDTH: Readonly<Record<Family, number>> = { 4: 32, 6: 128 };
 /** Undefined when it is no address. */
 export const parseAddress = (text: string): Address | undefined => {
   const family = familyOf(text);
-  if (family === undefined) return undefined;
-  if (family === 4) return { family, bits: joined(text.split('.').map(BigInt), 8n) };
-  const [head = '', tail] = shortest(text).split('::');
-  const before = groupsIn(head);
-  const after = groupsIn(tail ?? '');
-  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0n);
-  return { family: 6, bits: joined([...before, ...zeros, ...after], 16n) };
+  return family && { family, bits: numberOf(text) };
 };
 
-export const addressText = ({ family, bits }: Address): string => {
-  if (family === 4) return parts(bits, 8n, 4).join('.');
-  const groups = parts(bits, 16n, 8).map((group) => group.toString(16));
-  return shortest(groups.join(':'));
-};
+export const addressText = ({ family, bits }: Address): string => addressOf(bits, family);
 
 /** The one spelling, and the family; undefined when it is no address. */
 export const spelled = (text: string): { family: Family; address: string } | undefined => {
@@ -60,18 +50,3 @@ const prefixOf = ({ family, bits }: Address, length: number): bigint => {
   const behind = BigInt(WIDTH[family] - length);
   return (bits >> behind) << behind;
 };
-
-/** As RFC 5952 writes it, all in hexadecimal. */
-const shortest = (text: string): string => new URL(`http://[${text}]`).hostname.slice(1, -1);
-
-const groupsIn = (text: string): bigint[] =>
-  text === '' ? [] : text.split(':').map((group) => BigInt(`0x${group}`));
-
-const joined = (values: readonly bigint[], width: bigint): bigint =>
-  values.reduce((bits, value) => (bits << width) | value, 0n);
-
-const parts = (bits: bigint, width: bigint, count: number): bigint[] =>
-  Array.from(
-    { length: count },
-    (_, at) => (bits >> (width * BigInt(count - 1 - at))) & ((1n << width) - 1n),
-  );

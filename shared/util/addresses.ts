@@ -10,7 +10,7 @@ export const numberOf = (address: string): bigint =>
         16n,
       );
 
-/** The inverse, in the shortest form. */
+/** The inverse, in the shortest form: as RFC 5952 writes it, all in hexadecimal. */
 export const addressOf = (number: bigint, family: 4 | 6): string => {
   if (family === 4) return split(number, 4, 8n).join('.');
   const groups = split(number, 8, 16n).map((group) => group.toString(16));
