@@ -227,16 +227,16 @@ const sectionTwice = (
   sections: readonly UciSection[],
   uci: KindDefinition['uci'],
 ): JudgedProblem | undefined => {
-  const at = sections.findIndex(({ name }, index) =>
-    sections.slice(0, index).some((other) => other.name === name),
-  );
-  const section = sections[at];
-  if (!section) return undefined;
-  const { type, name } = section;
-  const rest = sections.map((one, index) => (index < at ? { ...one, name: '' } : one));
-  const path = uci?.pathOf?.(`${uci.package}.${name}`, rest) ?? 'spec';
-  const message = `${path}: two parts of the rule would be the same ${type} ${name} on OpenWRT; choose another name`;
-  return { verdict: 'failed', reason: 'InvalidSpec', message };
+  const names = new Set<string>();
+  for (const { type, name } of sections) {
+    if (names.has(name)) {
+      const path = uci?.pathOf?.(`${uci.package}.${name}`, sections) ?? 'spec';
+      const message = `${path}: two parts of the rule would be the same ${type} ${name} on OpenWRT; choose another name`;
+      return { verdict: 'failed', reason: 'InvalidSpec', message };
+    }
+    names.add(name);
+  }
+  return undefined;
 };
 
 const contextOf = (

@@ -162,9 +162,12 @@ const connectionClaims = ({ connections }: Remote): Claim[] =>
     key: `IPsec connection ${uciName(name)}`,
   }));
 
-/** In the order in which they are rendered: the remote, and behind it its connections. */
+/**
+ * In the order in which they are rendered: the remote, and behind it its connections. Of two that
+ * have the name, the later is to change.
+ */
 const pathOfSection = (claim: string, sections: readonly UciSection[]): string | undefined => {
-  const index = sections.findIndex(({ name }) => claim === `ipsec.${name}`);
+  const index = sections.findLastIndex(({ name }) => claim === `ipsec.${name}`);
   return index > 0 ? `spec.connections[${index - 1}].name` : undefined;
 };
 
