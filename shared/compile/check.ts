@@ -61,12 +61,16 @@ const invalid = (messages: readonly string[]): Problem => ({
   message: [...new Set(messages)].join('; '),
 });
 
+/** As people read it: `spec.members[0].network`. */
+export const fieldOf = ([first = '', ...path]: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}.${String(key)}`),
+    String(first),
+  );
+
 /** Values stay out of it: they may be secret. */
 const issueText = (issue: z.core.$ZodIssue): string => {
-  const path = issue.path.reduce<string>(
-    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}.${String(key)}`),
-    'spec',
-  );
+  const path = fieldOf(['spec', ...issue.path]);
   if (issue.code === 'unrecognized_keys') {
     return `${path}: unknown to this version: ${issue.keys.join(', ')}`;
   }

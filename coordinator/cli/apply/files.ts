@@ -3,6 +3,7 @@
  * is refused before anything is written.
  */
 import * as z from 'zod';
+import { fieldOf } from '#shared/compile/check.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
@@ -105,7 +106,7 @@ const unknownIn = (written: unknown, kind: string): string[] => {
   const issues = z.strictObject(shape).safeParse(written).error?.issues ?? [];
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => [...issue.path, key].join('.').replaceAll(/\.(\d+)/g, '[$1]'))
+      ? issue.keys.map((key) => fieldOf([...issue.path, key]))
       : [],
   );
 };

@@ -29,20 +29,16 @@ export const locatedObjects = (text: string): Located[] => {
       const { line, col } = lineCounter.linePos(offsetOf(document.contents, path));
       return { line, column: col };
     };
-    return itemsOf({ value: withoutNulls(written), written, at });
+    return itemsOf({ written, at });
   });
   if (located.length === 0) throw new NoDocumentsError('no documents');
   return located;
 };
 
-const itemsOf = ({ value, written, at }: Located): Located[] => {
-  if (!isList(written)) return [{ value, written, at }];
+const itemsOf = ({ written, at }: Omit<Located, 'value'>): Located[] => {
+  if (!isList(written)) return [{ value: withoutNulls(written), written, at }];
   return written.items.flatMap((item: unknown, index) =>
-    itemsOf({
-      value: withoutNulls(item),
-      written: item,
-      at: (path) => at(['items', index, ...path]),
-    }),
+    itemsOf({ written: item, at: (path) => at(['items', index, ...path]) }),
   );
 };
 
