@@ -105,17 +105,13 @@ const refusalOf = (service: Service, options: ExposeOptions, cnfs: Cnfs): Note |
   const asked = askedOf(service, options);
   if (asked === undefined) return undefined;
   const { namespace, purpose } = placeOf(asked, service);
-  const from = service.namespace;
-  if (asked === purpose)
-    return cnfs.acceptedBy(namespace, purpose)
-      ? undefined
-      : {
-          reason: 'NoCnf',
-          message: `no pod in namespace ${namespace} has purpose ${purpose}; write namespace/purpose for a CNF of another namespace; ${RULES_STAY}`,
-        };
-  if (service.expose === undefined || namespace === from) return undefined;
   const accepted = cnfs.acceptedBy(namespace, purpose);
-  if (accepted?.has(from)) return undefined;
+  if (asked === purpose && accepted === undefined) {
+    const message = `no pod in namespace ${namespace} has purpose ${purpose}; write namespace/purpose for a CNF of another namespace; ${RULES_STAY}`;
+    return { reason: 'NoCnf', message };
+  }
+  const from = service.namespace;
+  if (service.expose === undefined || namespace === from || accepted?.has(from)) return undefined;
   return accepted === undefined
     ? { reason: 'NoCnf', message: `no pod of CNF ${namespace}/${purpose} exists; ${RULES_STAY}` }
     : {
