@@ -85,7 +85,7 @@ describe('with the login of the agent', () => {
     ['the ruleset is flushed', () => openwrt.simulator.policies.flush()],
     ['the table alone is deleted', () => openwrt.simulator.policies.remove(TABLE)],
     ['the marker is deleted', () => openwrt.simulator.policies.remove(`${TABLE}_rev`)],
-  ])('sees a table that %s', async (_what, harm) => {
+  ])('sees that %s', async (_what, harm) => {
     const policies = await start();
     const table = tableFor(['10.0.0.9']);
     await policies.load(table, undefined, NEVER);
