@@ -24,9 +24,11 @@ const WORDS_FOR_ANYBODY = new Set([ANYBODY, '%any6', '*', '0.0.0.0', '::', '0::0
  */
 const identity = (text: UciValue | undefined): string => {
   if (typeof text !== 'string') return '';
-  const plain = text.toLowerCase().replaceAll(' ', '');
-  if (WORDS_FOR_ANYBODY.has(plain)) return ANYBODY;
-  const bare = plain.replace(/^(@@?|(fqdn|dns|email|rfc822|userfqdn):)/, '');
+  const bare = text
+    .toLowerCase()
+    .replaceAll(' ', '')
+    .replace(/^(@@?|(fqdn|dns|email|rfc822|userfqdn):)/, '');
+  if (WORDS_FOR_ANYBODY.has(bare)) return ANYBODY;
   if (/^\/.*=/.test(bare)) return bare.slice(1).replaceAll('/', ',');
   return spelled(bare)?.address ?? bare;
 };
