@@ -45,6 +45,7 @@ export const statefulSets = apps('statefulsets', 'StatefulSet');
 export const daemonSets = apps('daemonsets', 'DaemonSet');
 export const workloadResources: readonly ResourceType[] = [deployments, statefulSets, daemonSets];
 export const podResource = resourceV1('', 'pods', 'Pod');
+export const namespaces = resourceV1('', 'namespaces', 'Namespace');
 export const replicaSets = apps('replicasets', 'ReplicaSet');
 
 const ABOUT_POLICIES = [

@@ -1,10 +1,11 @@
 /** What the CNF webhooks ask the API server: CNFs are made rarely enough to look each time. */
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
-import { resourceV1, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import {
   listedPods,
   listedWorkloads,
+  namespaces,
   type ListedPod,
   type OwnerRef,
 } from '../../sources/workload.ts';
@@ -22,8 +23,6 @@ export type CnfLookups = {
   /** Whether the namespace's account `default` reads the kinds that hold keys. @throws KubeError */
   defaultReadsKeys: (namespace: string, signal: AbortSignal) => Promise<boolean>;
 };
-
-export const namespaces = resourceV1('', 'namespaces', 'Namespace');
 
 export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfLookups => {
   const roots = createRootOwners(client);

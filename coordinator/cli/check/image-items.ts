@@ -33,8 +33,10 @@ type Part = {
   files: readonly string[];
   without: string;
   install: string;
-  /** Started by /etc/rc.d when OpenWRT starts. */
-  service?: string;
+  /** One of them has to be started by /etc/rc.d when OpenWRT starts. */
+  services?: readonly string[];
+  /** The part is needed beside this file alone. */
+  beside?: string;
 };
 
 const PARTS: readonly Part[] = [
@@ -49,7 +51,7 @@ const PARTS: readonly Part[] = [
     files: ['rpcd'],
     without: 'the agent cannot log in',
     install: 'Install rpcd.',
-    service: 'rpcd',
+    services: ['rpcd'],
   },
   {
     what: 'rights of those who are not logged in',
@@ -69,7 +71,7 @@ const PARTS: readonly Part[] = [
     files: ['uhttpd'],
     without: 'the agent reaches no OpenWRT',
     install: 'Install uhttpd.',
-    service: 'uhttpd',
+    services: ['uhttpd'],
   },
   {
     what: 'ubus over HTTP',
@@ -82,7 +84,7 @@ const PARTS: readonly Part[] = [
     files: ['netifd'],
     without: 'no interface is configured, and CNFRoute and CNFRouteRule are not in force',
     install: 'Install netifd.',
-    service: 'network',
+    services: ['network'],
   },
   {
     what: 'ip',
@@ -101,7 +103,7 @@ const PARTS: readonly Part[] = [
     files: ['mwan3'],
     without: 'Mwan3Policy and Mwan3Rule are not in force',
     install: 'Install mwan3, if you write such rules.',
-    service: 'mwan3',
+    services: ['mwan3'],
   },
   {
     what: "mwan3's status over ubus",
@@ -110,17 +112,26 @@ const PARTS: readonly Part[] = [
     install: 'Install mwan3 as OpenWRT packages it.',
   },
   {
+    // mwan3 2.12 and later answers by a script that rpcd runs with ucode.
+    what: 'ucode over ubus',
+    files: ['/usr/lib/rpcd/ucode.so'],
+    without: "mwan3's status is not answered",
+    install: 'Install rpcd-mod-ucode.',
+    beside: '/usr/share/rpcd/ucode/mwan3',
+  },
+  {
     what: 'strongSwan',
     files: ['swanctl', 'ipsec'],
     without: 'IpsecProposal, IpsecHost and IpsecSite are not in force',
     install: 'Install strongswan-default, if you write such rules.',
+    services: ['swanctl', 'ipsec'],
   },
   {
     what: 'keepalived',
     files: ['keepalived'],
     without: 'VirtualAddress is not in force',
     install: 'Install keepalived, if you write such rules.',
-    service: 'keepalived',
+    services: ['keepalived'],
   },
 ];
 
@@ -131,25 +142,29 @@ const firewallOf = ({ texts }: ImageFiles): Part => ({
   files: [/\bfw3\b/.test(texts.get(FIREWALL_SERVICE) ?? '') ? 'fw3' : 'fw4'],
   without: 'no rule of the firewall is in force',
   install: 'Install firewall4.',
-  service: 'firewall',
+  services: ['firewall'],
 });
 
 export const imageItems = (image: ImageFiles): Item[] => [
-  ...[...PARTS, firewallOf(image)].flatMap((part) => partItems(image, part)),
-  ...ipsecServiceItems(image),
-  ...ucodeItems(image),
+  ...[...PARTS, firewallOf(image)]
+    .filter(({ beside }) => beside === undefined || image.paths.has(beside))
+    .map((part) => partItem(image, part)),
   networkItem(image),
   preinitItem(image),
   zoneItem(image),
 ];
 
-const partItems = (image: ImageFiles, part: Part): Item[] => {
-  const { what, files, without, install, service } = part;
+const partItem = (image: ImageFiles, { what, files, without, install, services }: Part): Item => {
   if (!files.some((file) => isThere(image, file)))
-    return [bad(what, `it is not there: ${without}`, install)];
-  return service === undefined || isStarted(image, service)
-    ? [good(what)]
-    : [notStarted(what, service)];
+    return bad(what, `it is not there: ${without}`, install);
+  if (services === undefined || services.some((service) => isStarted(image, service)))
+    return good(what);
+  const service = services.find((name) => image.paths.has(`/etc/init.d/${name}`)) ?? services[0];
+  return bad(
+    what,
+    'OpenWRT does not start it',
+    `Run /etc/init.d/${service} enable where the image is built.`,
+  );
 };
 
 const isThere = ({ paths }: ImageFiles, file: string): boolean =>
@@ -161,33 +176,6 @@ const isThere = ({ paths }: ImageFiles, file: string): boolean =>
 const isStarted = ({ paths }: ImageFiles, service: string): boolean =>
   paths.has(`/etc/init.d/${service}`) &&
   [...paths].some((path) => path.startsWith('/etc/rc.d/S') && path.slice(13) === service);
-
-const notStarted = (what: string, service: string): Item =>
-  bad(
-    what,
-    'OpenWRT does not start it',
-    `Run /etc/init.d/${service} enable where the image is built.`,
-  );
-
-/** The agent writes for the one whose script is there. */
-const ipsecServiceItems = (image: ImageFiles): Item[] => {
-  const services = ['swanctl', 'ipsec'].filter((name) => image.paths.has(`/etc/init.d/${name}`));
-  const [service] = services;
-  if (service === undefined || services.some((name) => isStarted(image, name))) return [];
-  return [notStarted('the service of strongSwan', service)];
-};
-
-/** mwan3 2.12 and later answers by a script that rpcd runs with ucode. */
-const ucodeItems = ({ paths }: ImageFiles): Item[] =>
-  !paths.has('/usr/share/rpcd/ucode/mwan3') || paths.has('/usr/lib/rpcd/ucode.so')
-    ? []
-    : [
-        bad(
-          'ucode over ubus',
-          "it is not there: mwan3's status is not answered",
-          'Install rpcd-mod-ucode.',
-        ),
-      ];
 
 const networkItem = (image: ImageFiles): Item => {
   const what = 'eth0 is left to Kubernetes';

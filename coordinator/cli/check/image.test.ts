@@ -87,6 +87,7 @@ describe('an image', () => {
     ['/lib/preinit/01_cnf', 'first steps', 'Add /lib/preinit/01_cnf'],
     ['/etc/rc.d/S12rpcd', 'rpcd', '/etc/init.d/rpcd enable'],
     ['/etc/rc.d/S90swanctl', 'strongSwan', '/etc/init.d/swanctl enable'],
+    ['/etc/init.d/swanctl', 'strongSwan', '/etc/init.d/swanctl enable'],
   ])('lacks %s, which one line names with its cure', async (file, what, cure) => {
     take(file);
     const [line, ...others] = await wrong();

@@ -1,7 +1,7 @@
 /** The files of a root file system: of a folder, or of a tar in a file or on standard input. */
 import { createReadStream } from 'node:fs';
 import { lstat, open, readdir, readFile } from 'node:fs/promises';
-import { join, posix } from 'node:path';
+import { join, posix, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -31,20 +31,16 @@ export const readImage = async (where: string, signal: AbortSignal): Promise<Ima
 };
 
 const FOLDERS = ['etc', 'sbin', 'bin', 'lib', 'usr'] as const;
-const DEEPEST = 4;
 
 const ofFolder = async (root: string): Promise<ImageFiles> => {
   const paths = new Set<string>();
-  const walk = async (folder: string, depth: number): Promise<void> => {
-    const entries = await readdir(join(root, folder), { withFileTypes: true });
-    for (const entry of entries) {
-      const path = `${folder}/${entry.name}`;
-      paths.add(path);
-      // Links stay links: they mean other files here than they do there.
-      if (entry.isDirectory() && depth < DEEPEST) await walk(path, depth + 1);
-    }
-  };
-  for (const folder of FOLDERS) await walk(`/${folder}`, 1).catch(orAbsent);
+  for (const folder of FOLDERS) {
+    // Links stay links: they mean other files here than they do there.
+    const all = { recursive: true, withFileTypes: true } as const;
+    const entries = (await readdir(join(root, folder), all).catch(orAbsent)) ?? [];
+    for (const { parentPath, name } of entries)
+      paths.add(posix.join('/', relative(root, parentPath), name));
+  }
   const texts = new Map<string, string>();
   for (const path of READ_FILES) {
     const stat = await lstat(join(root, path)).catch(orAbsent);

@@ -2,8 +2,8 @@
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
-import { resourceV1 } from '#shared/kube/objects.ts';
 import type { Given } from '../command.ts';
+import { namespaces } from '../../sources/workload.ts';
 import { nearestOf } from '../nearest.ts';
 import { NotThereError, UsageError } from '../../views/usage-error.ts';
 import { cnfsIn, type VisibleCnf, type ClusterFacts } from '../../views/cluster-facts.ts';
@@ -51,8 +51,6 @@ export const cnfNamed = (
 };
 
 const MAX_NAMED = 10;
-
-const namespaces = resourceV1('', 'namespaces', 'Namespace');
 
 /** As far as the user may see it. @throws NotThereError, KubeError */
 export const namespaceIsThere = async (

@@ -6,6 +6,7 @@ import { NETWORK_GROUP } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { resources } from '#shared/resources/resources.ts';
+import { namespaces } from '../../sources/workload.ts';
 import { findAll, deletionProblemsOf, type Found } from './removal.ts';
 
 export type Finder = { client: KubeClient; signal: AbortSignal };
@@ -36,7 +37,7 @@ export const clusterKinds = [
   rbac('clusterrolebindings', 'ClusterRoleBinding'),
   rbac('clusterroles', 'ClusterRole'),
 ];
-export const namespaceKinds = [resourceV1('', 'namespaces', 'Namespace')];
+export const namespaceKinds = [namespaces];
 /** In the namespace of the coordinator, with the label of everything in deploy/. */
 export const coordinatorKinds = [
   resourceV1('', 'services', 'Service'),

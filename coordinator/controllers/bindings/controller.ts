@@ -20,7 +20,7 @@ import {
   MANAGED_BY,
 } from '#shared/names.ts';
 import { rbacResources } from '../../admission/buckets/bindings.ts';
-import { namespaces } from '../../admission/cnf/lookups.ts';
+import { namespaces } from '../../sources/workload.ts';
 import { bindingFields, desiredBindings } from './objects.ts';
 
 /** Service accounts of the CNF pods and workloads of a namespace. */
