@@ -40,6 +40,7 @@ const statusSchema = z
   .array(
     z.object({
       name: z.string().max(MAX_NAME),
+      interface: z.string().max(64).default(''),
       default: z.boolean().optional(),
       ips: ipsSchema.default([]),
     }),
@@ -54,9 +55,10 @@ export const secondAddressesIn = (annotations: Annotations): SecondAddresses[] =
       network,
       addresses: [block.split('/', 1)[0] ?? block],
     })),
-    ...(parsed(annotations[NETWORK_STATUS_ANNOTATION], statusSchema) ?? [])
-      .filter((entry) => entry.default !== true)
-      .map(({ name, ips }) => ({ network: bareName(name), addresses: ips })),
+    ...multusEntriesIn(annotations).map(({ name, ips }) => ({
+      network: bareName(name),
+      addresses: ips,
+    })),
   ].filter(({ network }) => network !== CLUSTER_PLACE);
   const merged = new Map<string, string[]>();
   for (const { network, addresses } of found)
@@ -71,8 +73,18 @@ export const subnetsIn = (annotations: Annotations): { network: string; subnet: 
     return subnet ? [{ network, subnet: blockText(subnet) }] : [];
   });
 
+/** As Nodus has given them: the interface and its addresses, with the length of the prefix. */
+export const nodusEntriesIn = (annotations: Annotations): z.infer<typeof ovnSchema> =>
+  parsed(annotations[OVN_INTERFACES_ANNOTATION], ovnSchema) ?? [];
+
+/** As Multus has given them, without the cluster's network. */
+export const multusEntriesIn = (annotations: Annotations): z.infer<typeof statusSchema> =>
+  (parsed(annotations[NETWORK_STATUS_ANNOTATION], statusSchema) ?? []).filter(
+    (entry) => entry.default !== true,
+  );
+
 const ovnInterfaces = (annotations: Annotations): { network: string; block: string }[] => {
-  const entries = parsed(annotations[OVN_INTERFACES_ANNOTATION], ovnSchema) ?? [];
+  const entries = nodusEntriesIn(annotations);
   if (entries.length === 0) return [];
   const networkOf = new Map<string, string>();
   try {

@@ -11,21 +11,23 @@ import {
 } from '#shared/kube/objects.ts';
 import {
   NETWORKS_ANNOTATION,
-  NETWORK_STATUS_ANNOTATION,
   NFN_NETWORK_ANNOTATION,
-  OVN_INTERFACES_ANNOTATION,
   PORTS_GATE,
   PURPOSE_LABEL,
 } from '#shared/names.ts';
 import { jsonIn } from '#shared/util/json.ts';
 import { own } from '#shared/util/own.ts';
 import { controllerFactsOf, podResource } from '../../sources/workload.ts';
-import { asksIn, MAX_TEXT, type AskTexts } from './asks.ts';
+import { multusEntriesIn, nodusEntriesIn } from '../network-policy/second-addresses.ts';
+import { asksIn, MAX_TEXT, type Ask, type AskTexts } from './asks.ts';
 
 export type PresentAddresses = { name: string; interface: string; addresses: readonly string[] };
 
 export type PortPod = KubeObject & {
+  /** While it waits. */
   texts: AskTexts;
+  /** What it calls the networks that it is in. */
+  names: readonly string[];
   isCnf: boolean;
   /** Names of its scheduling gates. */
   gates: readonly string[];
@@ -56,18 +58,28 @@ export const portPods: ResourceType<PortPod> = {
   schema: podSchema.transform((pod): PortPod => {
     const { labels = {}, annotations = {}, deletionTimestamp, namespace } = pod.metadata;
     const texts = askTextsIn(annotations);
+    const nodus = asksOf({ nfn: texts.nfn }, namespace);
+    const gates = pod.spec?.schedulingGates?.map(({ name }) => name) ?? [];
+    const present = presentIn(annotations, nodus, namespace);
+    const named = [...nodus, ...asksOf({ multus: texts.multus }, namespace), ...present];
     return {
       ...identityOf(pod),
-      texts,
+      texts: gates.includes(PORTS_GATE) ? texts : {},
+      names: [...new Set(named.map(({ name }) => name))],
       isCnf: own(labels, PURPOSE_LABEL) !== undefined,
-      gates: pod.spec?.schedulingGates?.map(({ name }) => name) ?? [],
+      gates,
       node: pod.spec?.nodeName || undefined,
       hasEnded: ended.has(pod.status?.phase ?? ''),
       isGoing: deletionTimestamp !== undefined,
       owner: controllerFactsOf(pod).controller?.uid,
-      present: presentIn(annotations, texts, namespace),
+      present,
     };
   }),
+};
+
+const asksOf = (texts: AskTexts, namespace: string): readonly Ask[] => {
+  const read = asksIn(texts, namespace);
+  return 'asks' in read ? read.asks : [];
 };
 
 type Annotations = Readonly<Record<string, string>>;
@@ -82,54 +94,25 @@ export const askTextsIn = (annotations: Annotations): AskTexts => ({
   multus: textIn(annotations, NETWORKS_ANNOTATION),
 });
 
-const address = z.string().max(64);
-const ovnSchema = z
-  .array(
-    z.looseObject({
-      // A list since Nodus 5.2.
-      ip_address: z.union([address.transform((one) => [one]), z.array(address).max(8)]),
-      interface: z.string().max(64),
-    }),
-  )
-  .max(32);
-const statusSchema = z
-  .array(
-    z.looseObject({
-      name: z.string().max(317),
-      interface: z.string().max(64).default(''),
-      default: z.boolean().optional(),
-      ips: z.array(address).max(8).default([]),
-    }),
-  )
-  .max(32);
-
 const presentIn = (
   annotations: Annotations,
-  texts: AskTexts,
+  nodus: readonly Ask[],
   namespace: string,
-): PresentAddresses[] => {
-  const ovn = ovnSchema.safeParse(jsonIn(textIn(annotations, OVN_INTERFACES_ANNOTATION) ?? ''));
-  const status = statusSchema.safeParse(
-    jsonIn(textIn(annotations, NETWORK_STATUS_ANNOTATION) ?? ''),
-  );
-  const read = asksIn({ nfn: texts.nfn }, namespace);
-  const asks = 'asks' in read ? read.asks : [];
-  return [
-    ...(ovn.data ?? []).flatMap((entry) => {
-      const name = asks.find((ask) => ask.interface === entry.interface)?.name;
-      return name === undefined
-        ? []
-        : [{ name, interface: entry.interface, addresses: entry.ip_address }];
-    }),
-    ...(status.data ?? [])
-      .filter((entry) => entry.default !== true && entry.ips.length > 0)
-      .map(({ name, interface: device, ips }) => ({
-        name: name.includes('/') ? name : `${namespace}/${name}`,
-        interface: device,
-        addresses: ips,
-      })),
-  ];
-};
+): PresentAddresses[] => [
+  ...nodusEntriesIn(annotations).flatMap((entry) => {
+    const name = nodus.find((ask) => ask.interface === entry.interface)?.name;
+    return name === undefined
+      ? []
+      : [{ name, interface: entry.interface, addresses: entry.ip_address }];
+  }),
+  ...multusEntriesIn(annotations)
+    .filter(({ ips }) => ips.length > 0)
+    .map(({ name, interface: device, ips }) => ({
+      name: name.includes('/') ? name : `${namespace}/${name}`,
+      interface: device,
+      addresses: ips,
+    })),
+];
 
 export type PortNode = KubeObject & { isReady: boolean };
 

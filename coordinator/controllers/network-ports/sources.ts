@@ -10,11 +10,11 @@ import { managedNetworkResource, type ManagedNetwork } from '#shared/resources/m
 import { networkPortResource, type NetworkPort } from '#shared/resources/network-port.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { asksIn } from './asks.ts';
+import { oncePerObject } from '#shared/util/memo.ts';
 import { isReleased, type KnownNetwork } from './decide.ts';
 import { isAdopted } from './network-status.ts';
 import { isGated, portNodes, portPods, type PortPod, type PresentAddresses } from './objects.ts';
-import { conflictBetween, indexOf, planOf } from './subnets.ts';
+import { conflictBetween, indexOf, planOf, type Plan } from './subnets.ts';
 
 export type PortSourcesOptions = {
   client: KubeClient;
@@ -29,6 +29,12 @@ export type PortSourcesOptions = {
 
 const GATED = 'yes';
 
+type Planned = {
+  plan: Plan;
+  /** Those of its addresses that the pod has, by what its CNI says. */
+  indexesOf: (pod: PortPod) => readonly number[];
+};
+
 export class PortSources {
   readonly networks: Reflector<ManagedNetwork>;
   readonly ports: Reflector<NetworkPort>;
@@ -41,7 +47,7 @@ export class PortSources {
   readonly #removed = new Set<string>();
   /** Deleted by others while their pods had them, by name. */
   readonly #lost = new Map<string, NetworkPort>();
-  readonly #plans = new Map<string, KnownNetwork['plan']>();
+  readonly #plans = new Map<string, Planned | { problem: string }>();
 
   constructor(options: PortSourcesOptions) {
     const { client, clock, log } = options;
@@ -52,8 +58,8 @@ export class PortSources {
       resource: managedNetworkResource,
       onEvent: ({ type, object, old }) => {
         if (type === 'updated' && isDeepStrictEqual(shapeOf(object), shapeOf(old))) return;
-        this.#plans.delete(object.metadata.name);
         // Another one may overlap it no longer.
+        this.#plans.clear();
         this.markNetworks();
         this.markWaiting();
       },
@@ -73,7 +79,7 @@ export class PortSources {
       resource: portPods,
       indices: {
         gated: (pod) => (isGated(pod) ? [GATED] : []),
-        network: namesIn,
+        network: ({ names }) => names,
       },
       onEvent: ({ type, object, old }) => {
         const { uid } = object.metadata;
@@ -177,16 +183,34 @@ export class PortSources {
   }
 
   /** What a network could give, also while it does not yet. */
-  planFor(network: ManagedNetwork): KnownNetwork['plan'] {
-    const { name, deletionTimestamp } = network.metadata;
-    if (deletionTimestamp !== undefined) return { problem: 'it is being deleted' };
+  planFor({ metadata: { name } }: ManagedNetwork): KnownNetwork['plan'] {
+    const planned = this.#planned(name);
+    return 'problem' in planned ? planned : planned.plan;
+  }
+
+  #planned(name: string): Planned | { problem: string } {
+    return this.#plans.getOrInsertComputed(name, () => {
+      const network = this.networks.store.byName('', name);
+      if (network === undefined) return { problem: 'it is gone' };
+      const plan = this.#readPlan(network);
+      if ('problem' in plan) return plan;
+      const indexesOf = (pod: PortPod): number[] =>
+        presentOf(pod, network)
+          .flatMap(({ addresses }) => addresses)
+          .flatMap((text) => indexOf(plan, text) ?? []);
+      return { plan, indexesOf: oncePerObject(indexesOf) };
+    });
+  }
+
+  #readPlan(network: ManagedNetwork): KnownNetwork['plan'] {
+    if (network.metadata.deletionTimestamp !== undefined) return { problem: 'it is being deleted' };
     for (const other of this.networks.store.list()) {
       if (ageOf(other) >= ageOf(network)) continue;
       const conflict = conflictBetween(network.spec, other.spec);
       if (conflict !== undefined)
         return { problem: `ManagedNetwork ${other.metadata.name} was there first: ${conflict}` };
     }
-    return this.#plans.getOrInsertComputed(name, () => planOf(network.spec));
+    return planOf(network.spec);
   }
 
   known(network: ManagedNetwork): KnownNetwork {
@@ -202,24 +226,23 @@ export class PortSources {
 
   /** Addresses that pods use without a NetworkPort. */
   #foreign(network: ManagedNetwork, ports: readonly NetworkPort[]): Map<number, string> {
-    const plan = this.planFor(network);
+    const planned = this.#planned(network.metadata.name);
     const foreign = new Map<number, string>();
-    if ('problem' in plan) return foreign;
+    if ('problem' in planned) return foreign;
     const claims = new Set(ports.filter((port) => !isReleased(port)).map(({ spec }) => spec.index));
     for (const pod of this.podsNaming(network))
-      for (const text of presentOf(pod, network).flatMap(({ addresses }) => addresses)) {
-        const index = indexOf(plan, text);
-        if (index !== undefined && !claims.has(index))
+      for (const index of planned.indexesOf(pod))
+        if (!claims.has(index))
           foreign.set(index, `${pod.metadata.namespace}/${pod.metadata.name}`);
-      }
     return foreign;
   }
 
   #withWritten(shown: readonly NetworkPort[], isOf: (port: NetworkPort) => boolean): NetworkPort[] {
-    const names = new Set(shown.map(({ metadata }) => metadata.name));
-    const others = [...this.#written.values()].filter(
-      (port) => isOf(port) && !names.has(port.metadata.name),
-    );
+    const isShown = ({ metadata: { name } }: NetworkPort): boolean => {
+      const there = this.ports.store.byName('', name);
+      return there !== undefined && isOf(there);
+    };
+    const others = [...this.#written.values()].filter((port) => isOf(port) && !isShown(port));
     return [...shown.map((port) => this.#latest(port)), ...others];
   }
 
@@ -245,7 +268,7 @@ export class PortSources {
   #onPod(pod: PortPod): void {
     for (const { metadata } of this.portsOfPod(pod.metadata.uid))
       this.#options.onPort(metadata.name);
-    const networks = new Set(namesIn(pod).flatMap((name) => this.networkNamed(name) ?? []));
+    const networks = new Set(pod.names.flatMap((name) => this.networkNamed(name) ?? []));
     for (const { metadata } of networks) this.#options.onNetwork(metadata.name);
     // An address that was foreign may be free now.
     if (networks.size > 0 && pod.present.length > 0) this.markWaiting();
@@ -265,13 +288,6 @@ const useOf = ({ node, hasEnded, present }: PortPod): unknown => [node, hasEnded
 
 const ageOf = ({ metadata: { creationTimestamp, uid } }: ManagedNetwork): string =>
   `${creationTimestamp} ${uid}`;
-
-/** What a pod calls the networks that it is in. */
-const namesIn = ({ texts, present, metadata }: PortPod): string[] => {
-  const read = asksIn(texts, metadata.namespace);
-  const asked = 'asks' in read ? read.asks.map(({ name }) => name) : [];
-  return [...new Set([...asked, ...present.map(({ name }) => name)])];
-};
 
 export const presentOf = (
   { present }: PortPod,
