@@ -14,6 +14,8 @@ import type { Resource } from './resource.ts';
 export const MAX_ADDRESSES = 65_536;
 /** The most conflicts that the status lists; the others are counted. */
 export const MAX_CONFLICTS = 8;
+/** Characters of each. */
+export const MAX_CONFLICT = 512;
 
 const text = (max: number) => z.string().max(max);
 const count = (what: string) => z.int().optional().describe(what);
@@ -90,7 +92,7 @@ const statusSchema = z.object({
   resting: count('Those that a pod had until some seconds ago.'),
   foreign: count('Addresses that pods use and the coordinator has not given.'),
   conflicts: z
-    .array(text(512))
+    .array(text(MAX_CONFLICT))
     .max(MAX_CONFLICTS + 1)
     .optional()
     .describe('Addresses of running pods that could not be claimed for them.'),

@@ -133,9 +133,14 @@ const degradedOf = (
     : { type, status: 'True', reason: 'TooFewAgentsHeard', message: held };
 };
 
+type WithConditions = {
+  metadata: { generation?: number | undefined };
+  status?: { conditions?: readonly FleetCondition[] | undefined } | undefined;
+};
+
 /** Its time is that of the last change of its status. */
-const conditionOf = (
-  { metadata, status }: CnfDeployment,
+export const conditionOf = (
+  { metadata, status }: WithConditions,
   now: number,
   condition: Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'>,
 ): FleetCondition => {

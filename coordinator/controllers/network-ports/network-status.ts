@@ -1,10 +1,13 @@
 /** The status of a ManagedNetwork. Pure. */
 import type { NetworkPort } from '#shared/resources/network-port.ts';
 import {
+  MAX_CONFLICT,
   MAX_CONFLICTS,
   type ManagedNetwork,
   type ManagedNetworkStatus,
 } from '#shared/resources/managed-network.ts';
+import { truncated } from '../../rule-status/wording.ts';
+import { conditionOf } from '../fleet/status.ts';
 import { isReleased } from './decide.ts';
 import type { Plan } from './subnets.ts';
 
@@ -32,20 +35,13 @@ export const statusOf = ({
   conflicts,
   now,
 }: NetworkFacts): ManagedNetworkStatus => {
-  const { metadata, status: before } = network;
-  const generation = metadata.generation ?? 0;
   const resting = ports.filter(isReleased).length;
   const taken = new Set([...ports.map(({ spec }) => spec.index), ...foreign.keys()]);
   const indexes = 'problem' in plan ? [] : plan.indexes;
   const free = indexes.filter((index) => !taken.has(index)).length;
-  const listed = conflicts.slice(0, MAX_CONFLICTS);
+  const listed = conflicts.slice(0, MAX_CONFLICTS).map((text) => truncated(text, MAX_CONFLICT));
   const more = conflicts.length - listed.length;
-  const condition = (said: Said): Condition => {
-    const old = before?.conditions?.find(({ type }) => type === said.type);
-    const isSame = old?.status === said.status;
-    const lastTransitionTime = isSame ? old.lastTransitionTime : new Date(now).toISOString();
-    return { ...said, observedGeneration: generation, lastTransitionTime };
-  };
+  const condition = (said: Said): Condition => conditionOf(network, now, said);
   return {
     free,
     claimed: ports.length - resting,
