@@ -92,6 +92,11 @@ const saidOf = (name: string): string[] =>
     .filter(({ object }) => object.metadata.name === name)
     .map(({ reason, message }) => `${reason}: ${message}`);
 const soon = { interval: 10 };
+const BOTH_GATES = [{ name: 'other' }, { name: PORTS_GATE }];
+const claimable = (name: string) => async (): Promise<boolean> => {
+  const { status } = await api.client().get(managedNetworkResource, { name });
+  return status?.conditions?.some(({ type }) => type === 'Adopted') ?? false;
+};
 
 describe('a pod behind the gate', () => {
   it('gets its addresses, their names and its gate opened in one write', async () => {
@@ -133,6 +138,38 @@ describe('a pod behind the gate', () => {
       .poll(() => saidOf('p').join(), soon)
       .toContain('bind ClusterRole sdewan-network-ports');
     expect(gatesOf('p')).toHaveLength(2);
+  });
+
+  it('is not let go while the watch has not shown its network yet', async () => {
+    network('a', 4);
+    await expect.poll(claimable('a'), soon).toBe(true);
+    api.isHeld = (plural) => plural === 'managednetworks';
+    network('b', 4);
+    pod('p', ['a', 'b']);
+    pod('q', ['b']);
+    pod('last', ['a']);
+    await expect.poll(() => addressesOf('last'), soon).toHaveLength(1);
+    expect([gatesOf('p'), gatesOf('q')]).toEqual([BOTH_GATES, BOTH_GATES]);
+    api.letGo();
+    await expect.poll(() => addressesOf('p'), soon).toHaveLength(2);
+    await expect.poll(() => addressesOf('q'), soon).toHaveLength(1);
+  });
+
+  it('gives back what an earlier look has claimed and its annotation no longer asks for', async () => {
+    network('a', 4);
+    network('b', 4);
+    api.refusals.set('patch pods/p', { status: 403, reason: 'Forbidden' });
+    pod('p', ['a', 'b']);
+    await expect.poll(claims, soon).toEqual(['a-1 p', 'b-1 p']);
+    pod('p', ['b']);
+    await expect.poll(claims, soon).toEqual(['b-2 p']);
+    api.refusals.clear();
+    const nfn = [{ name: 'net-b', interface: 'net0', ipAddress: '10.98.0.3' }];
+    const annotations = { [NFN_NETWORK_ANNOTATION]: JSON.stringify({ interface: nfn }) };
+    api.put(podResource, { ...api.get('pods', 'p'), metadata: { name: 'p', annotations } });
+    await expect.poll(() => gatesOf('p'), soon).toEqual([{ name: 'other' }]);
+    expect(addressesOf('p')).toEqual(['10.98.0.3']);
+    expect(await claims()).toEqual(['b-3 p']);
   });
 
   it('is let go where none of its networks is managed', async () => {
@@ -212,6 +249,40 @@ describe('the address of a pod', () => {
     await run('p', 'up');
     api.remove('networkports', 'a-1');
     await expect.poll(claims, soon).toEqual(['a-1 p']);
+  });
+
+  it('is claimed anew before a pod that waits gets it, also when the API server fails', async () => {
+    network('a', 1);
+    pod('p', ['a']);
+    await expect.poll(() => addressesOf('p'), soon).toHaveLength(1);
+    pod('waits', ['a']);
+    await expect.poll(() => saidOf('waits').join(), soon).toContain('no free address');
+    api.refusals.set('create networkports/a-1', { status: 500, reason: 'InternalError' });
+    const tried = (): number =>
+      api.writes.filter((write) => write === 'create networkports/a-1').length;
+    const before = tried();
+    api.remove('networkports', 'a-1');
+    await expect.poll(tried, soon).toBeGreaterThan(before);
+    api.refusals.clear();
+    await expect.poll(claims, soon).toEqual(['a-1 p']);
+    expect(gatesOf('waits')).toEqual(BOTH_GATES);
+  });
+
+  it('is given to no other pod when the subnet moves', async () => {
+    network('a', 4, { subnets: [{ cidr: '10.97.0.0/24', ranges: ['10.97.0.129-10.97.0.132'] }] });
+    pod('p', ['a']);
+    await expect.poll(() => addressesOf('p'), soon).toEqual(['10.97.0.129']);
+    network('a', 4, { subnets: [{ cidr: '10.97.0.128/25', ranges: ['10.97.0.129-10.97.0.132'] }] });
+    pod('q', ['a']);
+    await expect
+      .poll(() => saidOf('q').join(), soon)
+      .toContain('pod edge/p has 10.97.0.129, which is not at offset 129 of the subnets any more');
+    api.remove('pods', 'p');
+    await expect.poll(claims, soon).toEqual([]);
+    aheadMs = REST_MS;
+    await kill();
+    begin();
+    await expect.poll(() => addressesOf('q'), soon).toEqual(['10.97.0.129']);
   });
 });
 

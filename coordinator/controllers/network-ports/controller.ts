@@ -18,12 +18,14 @@ import { find } from '#shared/kube/owned.ts';
 import { managedNetworkResource } from '#shared/resources/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/network-port.ts';
 import { adopt } from './adopt.ts';
-import { asksIn } from './asks.ts';
+import { asksIn, type Ask } from './asks.ts';
 import {
   decidePod,
   decidePort,
   isReleased,
   nameOfPod,
+  portName,
+  type Claim,
   type KnownNetwork,
   type PortStep,
   type View,
@@ -141,9 +143,8 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
   /** What attachments do not take, as they were some seconds ago. */
   const lacks = new Map<string, { text: string | undefined; at: number }>();
 
-  const readAttachments = async (pod: PortPod, signal: AbortSignal): Promise<void> => {
-    const read = asksIn(pod.texts, pod.metadata.namespace);
-    for (const { by, name } of 'asks' in read ? read.asks : []) {
+  const readAttachments = async (asks: readonly Ask[], signal: AbortSignal): Promise<void> => {
+    for (const { by, name } of asks) {
       const at = clock.monotonic();
       if (by !== 'multus' || sources.networkNamed(name) === undefined) continue;
       if ((lacks.get(name)?.at ?? -Infinity) + ATTACHMENT_MS > at) continue;
@@ -165,11 +166,25 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     };
   };
 
-  /** All or none: what an earlier look has claimed is given back. It was never on the pod. */
+  /** Whether the watch of networks is behind that of pods. */
+  const isAhead = async (asks: readonly Ask[], signal: AbortSignal): Promise<boolean> => {
+    const unmanaged = asks.filter(({ name }) => sources.networkNamed(name) === undefined);
+    if (unmanaged.length === 0) return false;
+    const { items } = await client.list(managedNetworkResource, { signal });
+    return unmanaged.some(({ name }) => items.some(({ spec }) => spec.names.includes(name)));
+  };
+
+  /** What earlier looks have claimed beside these. It was never on the pod. */
+  const giveBack = async (uid: string, claims: readonly Claim[], signal: AbortSignal) => {
+    const kept = new Set(claims.map(({ spec }) => portName(spec.network, spec.index)));
+    for (const port of sources.portsOfPod(uid))
+      if (!isReleased(port) && !kept.has(port.metadata.name)) await writes.remove(port, signal);
+  };
+
+  /** All or none. */
   const leaveWaiting = async (pod: PortPod, wait: Wait, signal: AbortSignal): Promise<Outcome> => {
     announcer.waits(pod, wait);
-    for (const port of sources.portsOfPod(pod.metadata.uid))
-      if (!isReleased(port)) await writes.remove(port, signal);
+    await giveBack(pod.metadata.uid, [], signal);
     return { failed: wait.reason, againInMs: AGAIN_MS };
   };
 
@@ -178,14 +193,18 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     if (!pod || !isGated(pod) || pod.isGoing || pod.hasEnded) return 'done';
     const { namespace, name } = pod.metadata;
     const { owner, texts } = pod;
-    await readAttachments(pod, signal);
+    const read = asksIn(texts, namespace);
+    const asks = 'asks' in read ? read.asks : [];
+    await readAttachments(asks, signal);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const decision = decidePod({ namespace, name, uid, owner, texts }, viewNow());
       if ('wait' in decision) return await leaveWaiting(pod, decision.wait, signal);
+      if (await isAhead(asks, signal)) return { againInMs: SOON_MS };
       const { claims } = decision;
       const missing = claims.filter(({ has }) => !has);
       const made = await Promise.all(missing.map((claim) => writes.claim(claim, signal)));
       if (made.includes(false)) continue;
+      await giveBack(uid, claims, signal);
       const outcome = await writes.open(pod, claims, signal);
       if (outcome === 'opened') announcer.assigned(pod, claims);
       if (outcome !== 'forbidden') return 'done';
@@ -211,10 +230,12 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
   };
 
   const restore = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
-    if (!(await isThere(port, signal))) return 'done';
-    const fields = { port: port.metadata.name, pod: nameOfPod(port.spec.claim) };
-    log.warn(fields, 'a NetworkPort was deleted while its pod had it, claiming it again');
-    await writes.create(port.spec, signal);
+    if (await isThere(port, signal)) {
+      const fields = { port: port.metadata.name, pod: nameOfPod(port.spec.claim) };
+      log.warn(fields, 'a NetworkPort was deleted while its pod had it, claiming it again');
+      await writes.create(port.spec, signal);
+    }
+    sources.settle(port.metadata.name);
     return 'done';
   };
 
@@ -239,8 +260,8 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
   };
 
   return async (name, signal) => {
-    const lost = sources.takeLost(name);
     const port = sources.port(name);
+    const lost = port ? undefined : sources.lost(name);
     if (!port) return lost ? await restore(lost, signal) : 'done';
     const pod = sources.pods.store.byUid(port.spec.claim.uid);
     const next = decidePort(port, {

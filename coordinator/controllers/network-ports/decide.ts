@@ -112,7 +112,7 @@ const claimFor = (
       `namespace ${pod.namespace} gets no address of network ${network}: spec.namespaces has ${few(namespaces) || 'none'}`,
     );
   if ('problem' in plan) return wait('NetworkNotReady', `network ${network}: ${plan.problem}`);
-  const own = ports.find((port) => isOf(port, pod.uid, ask.interface));
+  const own = ports.find((port) => isOf(port, pod.uid, ask.interface) && isAsked(port, ask, plan));
   if (own) return { ask, network, plan, spec: own.spec, has: true };
   const chosen = before.filter((claim) => claim.network === network);
   const exceeded = shareExceeded(pod, known, chosen);
@@ -191,6 +191,11 @@ const indexFor = ({
 
 const isOf = (port: NetworkPort, uid: string, name: string): boolean =>
   !isReleased(port) && port.spec.claim.uid === uid && port.spec.claim.interface === name;
+
+/** The annotation can have changed since it was claimed. */
+const isAsked = ({ spec }: NetworkPort, { fixed, mac }: Ask, plan: Plan): boolean =>
+  (fixed.length === 0 || commonIndexOf(plan, fixed) === spec.index) &&
+  (mac === undefined || mac.toLowerCase() === spec.mac);
 
 const fixedIndex = (
   { fixed, interface: name }: Ask,

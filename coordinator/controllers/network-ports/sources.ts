@@ -11,10 +11,10 @@ import { networkPortResource, type NetworkPort } from '#shared/resources/network
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
-import { isReleased, type KnownNetwork } from './decide.ts';
+import { isReleased, nameOfPod, type KnownNetwork } from './decide.ts';
 import { isAdopted } from './network-status.ts';
 import { isGated, portNodes, portPods, type PortPod, type PresentAddresses } from './objects.ts';
-import { conflictBetween, indexOf, planOf, type Plan } from './subnets.ts';
+import { addressesAt, conflictBetween, indexOf, planOf, type Plan } from './subnets.ts';
 
 export type PortSourcesOptions = {
   client: KubeClient;
@@ -33,6 +33,8 @@ type Planned = {
   plan: Plan;
   /** Those of its addresses that the pod has, by what its CNI says. */
   indexesOf: (pod: PortPod) => readonly number[];
+  /** An address of the NetworkPort that is not at its index, since the subnets are others now. */
+  movedFrom: (port: NetworkPort) => string | undefined;
 };
 
 export class PortSources {
@@ -45,7 +47,7 @@ export class PortSources {
   readonly #written = new Map<string, NetworkPort>();
   /** Uids that this coordinator has deleted, until the watch shows it. */
   readonly #removed = new Set<string>();
-  /** Deleted by others while their pods had them, by name. */
+  /** Deleted by others while their pods had them, by name: not free until that is looked at. */
   readonly #lost = new Map<string, NetworkPort>();
   readonly #plans = new Map<string, Planned | { problem: string }>();
 
@@ -147,11 +149,15 @@ export class PortSources {
     return { undo: () => void this.#removed.delete(uid) };
   }
 
-  /** One that others have deleted while its pod had it; asked for once. */
-  takeLost(name: string): NetworkPort | undefined {
-    const lost = this.#lost.get(name);
+  /** One that others have deleted while its pod had it. */
+  lost(name: string): NetworkPort | undefined {
+    return this.#lost.get(name);
+  }
+
+  /** It is claimed anew, or its pod has gone as well. */
+  settle(name: string): void {
     this.#lost.delete(name);
-    return lost;
+    this.markWaiting();
   }
 
   port(name: string): NetworkPort | undefined {
@@ -183,9 +189,21 @@ export class PortSources {
   }
 
   /** What a network could give, also while it does not yet. */
-  planFor({ metadata: { name } }: ManagedNetwork): KnownNetwork['plan'] {
+  planFor(
+    { metadata: { name } }: ManagedNetwork,
+    ports: readonly NetworkPort[] = this.portsOf(name),
+  ): KnownNetwork['plan'] {
     const planned = this.#planned(name);
-    return 'problem' in planned ? planned : planned.plan;
+    if ('problem' in planned) return planned;
+    for (const port of ports) {
+      const { index, claim } = port.spec;
+      const text = planned.movedFrom(port);
+      if (text !== undefined)
+        return {
+          problem: `pod ${nameOfPod(claim)} has ${text}, which is not at offset ${index} of the subnets any more`,
+        };
+    }
+    return planned.plan;
   }
 
   #planned(name: string): Planned | { problem: string } {
@@ -194,11 +212,15 @@ export class PortSources {
       if (network === undefined) return { problem: 'it is gone' };
       const plan = this.#readPlan(network);
       if ('problem' in plan) return plan;
+      const movedFrom = ({ spec }: NetworkPort): string | undefined => {
+        const now = addressesAt(plan, spec.index);
+        return spec.addresses.find((text, at) => text !== now[at]);
+      };
       const indexesOf = (pod: PortPod): number[] =>
         presentOf(pod, network)
           .flatMap(({ addresses }) => addresses)
           .flatMap((text) => indexOf(plan, text) ?? []);
-      return { plan, indexesOf: oncePerObject(indexesOf) };
+      return { plan, indexesOf: oncePerObject(indexesOf), movedFrom: oncePerObject(movedFrom) };
     });
   }
 
@@ -215,7 +237,7 @@ export class PortSources {
 
   known(network: ManagedNetwork): KnownNetwork {
     const ports = this.portsOf(network.metadata.name);
-    const plan = this.planFor(network);
+    const plan = this.planFor(network, ports);
     return {
       object: network,
       plan: 'problem' in plan || isAdopted(network) ? plan : ADOPTING,
@@ -242,7 +264,9 @@ export class PortSources {
       const there = this.ports.store.byName('', name);
       return there !== undefined && isOf(there);
     };
-    const others = [...this.#written.values()].filter((port) => isOf(port) && !isShown(port));
+    const others = [...this.#written.values(), ...this.#lost.values()].filter(
+      (port) => isOf(port) && !isShown(port),
+    );
     return [...shown.map((port) => this.#latest(port)), ...others];
   }
 
@@ -257,10 +281,9 @@ export class PortSources {
     const { name, uid } = port.metadata;
     const ours = this.#written.get(name);
     if (ours && !isLater(ours, port)) this.#written.delete(name);
-    if (type === 'deleted') {
-      if (!this.#removed.delete(uid) && !isReleased(port)) this.#lost.set(name, port);
-      this.markWaiting();
-    }
+    if (type !== 'deleted') this.#lost.delete(name);
+    else if (!this.#removed.delete(uid) && !isReleased(port)) this.#lost.set(name, port);
+    else this.markWaiting();
     this.#options.onPort(name);
     this.#options.onNetwork(port.spec.network);
   }

@@ -30,6 +30,8 @@ export class FakeFleetApi {
    * to come, `overtaken` if another client writes first.
    */
   fate: (write: string) => 'lost' | 'overtaken' | undefined = () => undefined;
+  /** Of which resources watches tell nothing until `letGo`. */
+  isHeld: (plural: string) => boolean = () => false;
   /** What this client may do, by `verb plural`; each question is noted. */
   readonly mayNot = new Set<string>();
   readonly rightsAsked: string[] = [];
@@ -37,6 +39,7 @@ export class FakeFleetApi {
   /** By plural: who watches. */
   readonly #watchers = new Map<string, Set<(line: string) => void>>();
   #version = 1;
+  readonly #heldBack: (() => void)[] = [];
   readonly #told: ReadonlySet<string>;
   readonly #ofCluster: ReadonlySet<string>;
 
@@ -78,6 +81,11 @@ export class FakeFleetApi {
     const object = this.get(plural, name);
     this.#of(plural).delete(name);
     if (object) this.#tell(plural, 'DELETED', object);
+  }
+
+  letGo(): void {
+    this.isHeld = () => false;
+    for (const tell of this.#heldBack.splice(0)) tell();
   }
 
   client(): KubeClient {
@@ -146,7 +154,9 @@ export class FakeFleetApi {
 
   #tell(plural: string, type: string, object: Stored): void {
     const line = `${JSON.stringify({ type, object })}\n`;
-    if (this.#told.has(plural)) this.#watchers.get(plural)?.forEach((tell) => tell(line));
+    const tellAll = (): void => this.#watchers.get(plural)?.forEach((tell) => tell(line));
+    if (this.isHeld(plural)) this.#heldBack.push(tellAll);
+    else if (this.#told.has(plural)) tellAll();
   }
 
   #watch(plural: string, signal: AbortSignal): ReadableStream<Uint8Array> {
