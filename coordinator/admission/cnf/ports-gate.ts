@@ -4,6 +4,7 @@
  * a pod that starts without its gate would get whatever address its CNI has.
  */
 import * as z from 'zod';
+import { isAllowed } from '#shared/kube/access.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import { PORTS_GATE, PREFIX } from '#shared/names.ts';
@@ -22,19 +23,12 @@ export type PortsGate = (
 ) => Promise<{ patch: JsonPatchOperation[] } | { refusal: AdmissionRefusal }>;
 
 const NONE = { patch: [] };
+const ASSIGN = { group: `permissions.${PREFIX}`, resource: 'portaddresses', verb: 'assign' };
 
 const specSchema = z.looseObject({
   nodeName: z.string().nullish(),
   schedulingGates: z.array(z.looseObject({ name: z.string() })).nullish(),
 });
-
-const reviews = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  plural: 'selfsubjectaccessreviews',
-  kind: 'SelfSubjectAccessReview',
-  schema: z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) }),
-};
 
 export const createPortsGate = ({ client }: PortsGateDeps): PortsGate => {
   const networks = async (signal: AbortSignal): Promise<ManagedNetwork[]> => {
@@ -44,21 +38,6 @@ export const createPortsGate = ({ client }: PortsGateDeps): PortsGate => {
       if (isNotFound(error)) return [];
       throw error;
     }
-  };
-  const mayAssign = async (namespace: string, signal: AbortSignal): Promise<boolean> => {
-    const resourceAttributes = {
-      group: `permissions.${PREFIX}`,
-      resource: 'portaddresses',
-      verb: 'assign',
-      namespace,
-    };
-    const body = { apiVersion: 'authorization.k8s.io/v1', kind: reviews.kind };
-    const { status } = await client.create(
-      reviews,
-      { ...body, spec: { resourceAttributes } },
-      { signal },
-    );
-    return status.allowed;
   };
 
   return async ({ namespace, object }, signal) => {
@@ -73,7 +52,8 @@ export const createPortsGate = ({ client }: PortsGateDeps): PortsGate => {
     }
     if (!read.asks.some(({ name }) => names.has(name))) return NONE;
     const gates = gatesWithOurs(object?.['spec']);
-    if (gates === undefined || !(await mayAssign(namespace, signal))) return NONE;
+    if (gates === undefined || !(await isAllowed(client, { ...ASSIGN, namespace }, signal)))
+      return NONE;
     return { patch: [{ op: 'add', path: '/spec/schedulingGates', value: gates }] };
   };
 };

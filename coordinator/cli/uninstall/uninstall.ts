@@ -7,9 +7,9 @@
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isOutdated } from '#shared/kube/errors.ts';
 import { removeFinalizers } from '#shared/kube/fenced.ts';
-import { AGENTS_FINALIZER, ICN_FINALIZERS, KEPT_SELECTOR, PORTS_GATE } from '#shared/names.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS, KEPT_SELECTOR } from '#shared/names.ts';
 import { kindOf } from '#shared/resources/registry.ts';
-import { isGated, portPods } from '../../controllers/network-ports/objects.ts';
+import { isGated, otherGates, portPods } from '../../controllers/network-ports/objects.ts';
 import { podResource } from '../../sources/workload.ts';
 import { ruleStateOf } from '../../views/rule-state.ts';
 import {
@@ -126,10 +126,9 @@ const gatesOpened =
     const { items } = await client.list(portPods, selection);
     const waiting = items.filter(isGated);
     if (waiting.length > 0) say(`pods that wait for addresses: ${waiting.length} let go`);
-    for (const { metadata, gates } of waiting) {
-      const { namespace, name, uid, resourceVersion } = metadata;
-      const left = gates.filter((gate) => gate !== PORTS_GATE).map((gate) => ({ name: gate }));
-      const spec = { schedulingGates: left };
+    for (const pod of waiting) {
+      const { namespace, name, uid, resourceVersion } = pod.metadata;
+      const spec = { schedulingGates: otherGates(pod) };
       const patch = { type: 'merge', body: { metadata: { uid, resourceVersion }, spec } } as const;
       try {
         await client.patch(portPods, { namespace, name }, { patch, answer: 'metadata', signal });

@@ -4,7 +4,7 @@
  */
 import type { ManagedNetwork } from '#shared/resources/managed-network.ts';
 import type { NetworkPortSpec } from '#shared/resources/network-port.ts';
-import { nameOfPod, portName } from './decide.ts';
+import { claimOf, nameOfPod, portName } from './decide.ts';
 import { isGated, type PortPod, type PresentAddresses } from './objects.ts';
 import { presentOf, type PortSources } from './sources.ts';
 import { addressesAt, commonIndexOf, macAt, type Plan } from './subnets.ts';
@@ -40,27 +40,19 @@ const adoptOne = async (
   // Out of the ranges nothing is given, and so nothing is claimed.
   if (!plan.indexes.includes(index)) return undefined;
   const { name, uid: networkUid } = network.metadata;
-  const { namespace, name: podName, uid } = pod.metadata;
-  const { owner } = pod;
-  const claim: NetworkPortSpec['claim'] = {
-    namespace,
-    pod: podName,
-    uid,
-    interface: present.interface,
-    ...(owner !== undefined && { owner }),
-  };
+  const { metadata, owner } = pod;
   const spec: NetworkPortSpec = {
     network: name,
     index,
     mac: macAt(networkUid, index),
     addresses: addressesAt(plan, index),
-    claim,
+    claim: claimOf({ ...metadata, owner }, present.interface),
     managed: false,
   };
   const there = sources.port(portName(name, index));
   if (there === undefined && (await writes.create(spec, signal))) return undefined;
   const user = sources.port(portName(name, index))?.spec.claim;
-  return user?.uid === uid
+  return user?.uid === metadata.uid
     ? undefined
     : `pod ${user ? nameOfPod(user) : 'of another claim'} has it`;
 };

@@ -73,7 +73,7 @@ export const createNetworkPortsController = (
     onNetwork: (name) => controller.mark(`network ${name}`, STATUS_COALESCE_MS),
     onPort: (name) => controller.mark(`port ${name}`),
     onPod: (uid) => controller.mark(`pod ${uid}`),
-    onPodGone: announcer.forget,
+    onGone: announcer.forget,
   });
   const writes = createPortWrites(client, sources);
   const common = { ...deps, sources, writes, announcer };

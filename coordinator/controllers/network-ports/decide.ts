@@ -128,7 +128,10 @@ const claimFor = (
   return { ask, network, plan, spec, has: false, ...(resting && { resting }) };
 };
 
-const claimOf = (pod: WaitingPod, device: string): NetworkPortSpec['claim'] => ({
+export const claimOf = (
+  pod: Omit<WaitingPod, 'texts'>,
+  device: string,
+): NetworkPortSpec['claim'] => ({
   namespace: pod.namespace,
   pod: pod.name,
   uid: pod.uid,

@@ -41,6 +41,10 @@ export type PortPod = KubeObject & {
 
 export const isGated = ({ gates }: PortPod): boolean => gates.includes(PORTS_GATE);
 
+/** `schedulingGates` of the pod without ours. */
+export const otherGates = ({ gates }: PortPod): { name: string }[] =>
+  gates.filter((gate) => gate !== PORTS_GATE).map((name) => ({ name }));
+
 const podSchema = objectSchema.extend({
   spec: z
     .looseObject({

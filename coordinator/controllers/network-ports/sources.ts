@@ -24,7 +24,8 @@ export type PortSourcesOptions = {
   onNetwork: (name: string) => void;
   onPort: (name: string) => void;
   onPod: (uid: string) => void;
-  onPodGone: (uid: string) => void;
+  /** A pod or a NetworkPort. */
+  onGone: (uid: string) => void;
 };
 
 const GATED = 'yes';
@@ -85,7 +86,7 @@ export class PortSources {
       },
       onEvent: ({ type, object, old }) => {
         const { uid } = object.metadata;
-        if (type === 'deleted') options.onPodGone(uid);
+        if (type === 'deleted') options.onGone(uid);
         else if (isGated(object)) options.onPod(uid);
         if (type !== 'updated' || !isDeepStrictEqual(useOf(object), useOf(old)))
           this.#onPod(object);
@@ -282,8 +283,11 @@ export class PortSources {
     const ours = this.#written.get(name);
     if (ours && !isLater(ours, port)) this.#written.delete(name);
     if (type !== 'deleted') this.#lost.delete(name);
-    else if (!this.#removed.delete(uid) && !isReleased(port)) this.#lost.set(name, port);
-    else this.markWaiting();
+    else {
+      this.#options.onGone(uid);
+      if (!this.#removed.delete(uid) && !isReleased(port)) this.#lost.set(name, port);
+      else this.markWaiting();
+    }
     this.#options.onPort(name);
     this.#options.onNetwork(port.spec.network);
   }

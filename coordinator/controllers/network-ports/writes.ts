@@ -1,16 +1,15 @@
 /** The writes of NetworkPorts and of pods that get them: each hits what was judged, or nothing. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isConflict, isForbidden, isNotFound, isOutdated } from '#shared/kube/errors.ts';
-import { find } from '#shared/kube/owned.ts';
-import { apiVersionOf } from '#shared/kube/path.ts';
-import { MANAGED_BY, NETWORK_LABEL, NETWORK_PORTS_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
+import { isForbidden, isNotFound, isOutdated } from '#shared/kube/errors.ts';
+import { find, keep } from '#shared/kube/owned.ts';
+import { MANAGED_BY, NETWORK_LABEL, NETWORK_PORTS_ANNOTATION } from '#shared/names.ts';
 import {
   networkPortResource,
   type NetworkPort,
   type NetworkPortSpec,
 } from '#shared/resources/network-port.ts';
 import { annotationsFor, portName, type Claim } from './decide.ts';
-import { portPods, type PortPod } from './objects.ts';
+import { otherGates, portPods, type PortPod } from './objects.ts';
 import type { PortSources } from './sources.ts';
 
 export type PortWrites = {
@@ -39,21 +38,14 @@ export const createPortWrites = (client: KubeClient, sources: PortSources): Port
   const create: PortWrites['create'] = async (spec, signal) => {
     const { network, index } = spec;
     const name = portName(network, index);
-    const body = {
-      apiVersion: apiVersionOf(networkPortResource),
-      kind: networkPortResource.kind,
-      metadata: { name, labels: { ...MANAGED_BY, [NETWORK_LABEL]: network } },
-      spec,
-      status: firstStatus(network),
-    };
-    try {
-      sources.note(await client.create(networkPortResource, body, { signal }));
-      return true;
-    } catch (error) {
-      // Another pod has it, or an earlier call of ours whose answer was lost.
-      if (isConflict(error)) return await lookAgain(name, signal);
-      throw error;
-    }
+    const metadata = { name, labels: { ...MANAGED_BY, [NETWORK_LABEL]: network } };
+    const desired = { metadata, fields: { spec, status: firstStatus(network) } };
+    const owned = { client, resource: networkPortResource, signal };
+    const { object } = await keep<NetworkPort>(owned, desired, undefined);
+    // Another pod has it, or an earlier call of ours whose answer was lost.
+    if (object === undefined) return await lookAgain(name, signal);
+    sources.note(object);
+    return true;
   };
 
   const firstStatus = (name: string): NetworkPort['status'] => {
@@ -103,11 +95,10 @@ export const createPortWrites = (client: KubeClient, sources: PortSources): Port
       const { namespace, name, uid, resourceVersion } = pod.metadata;
       const { annotations, ports } = annotationsFor(pod.texts, claims);
       const names = { [NETWORK_PORTS_ANNOTATION]: JSON.stringify(ports) };
-      const gates = pod.gates.filter((gate) => gate !== PORTS_GATE).map((gate) => ({ name: gate }));
       const given = claims.length > 0 && { annotations: { ...annotations, ...names } };
       const body = {
         metadata: { uid, resourceVersion, ...given },
-        spec: { schedulingGates: gates.length > 0 ? gates : null },
+        spec: { schedulingGates: otherGates(pod) },
       };
       try {
         const patch = { type: 'merge', body } as const;

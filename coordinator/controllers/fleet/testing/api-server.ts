@@ -30,7 +30,7 @@ export class FakeFleetApi {
    * to come, `overtaken` if another client writes first.
    */
   fate: (write: string) => 'lost' | 'overtaken' | undefined = () => undefined;
-  /** Of which resources watches tell nothing until `letGo`. */
+  /** Watches tell nothing of these plurals until `letGo`. */
   isHeld: (plural: string) => boolean = () => false;
   /** What this client may do, by `verb plural`; each question is noted. */
   readonly mayNot = new Set<string>();
