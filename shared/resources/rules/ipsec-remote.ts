@@ -237,16 +237,23 @@ const icnRemote: IcnSections = {
     ),
 };
 
-/** What newer releases of the swanctl script read instead; each takes no notice of the other's. */
-const swanctlRemote = ({ remote, connections }: Remote, uciNameOf: (name: string) => string) => ({
-  remote_addrs: [remote],
-  vips: [
+/**
+ * What scripts from July 2026 on read, and in place of `vips` what they read before. Each takes no
+ * notice of the other's.
+ */
+const swanctlRemote = ({ remote, connections }: Remote, uciNameOf: (name: string) => string) => {
+  const vips = [
     ...new Set(
       connections.flatMap(({ local_sourceip: address }) => (address ? [vipOf(address)] : [])),
     ),
-  ],
-  child: connections.map(({ name }) => uciNameOf(name)),
-});
+  ];
+  return {
+    remote_addrs: [remote],
+    vips,
+    local_sourceip: vips,
+    child: connections.map(({ name }) => uciNameOf(name)),
+  };
+};
 
 const vipOf = (address: string): string =>
   address === '%config6' ? '::' : address.startsWith('%config') ? '0.0.0.0' : address;

@@ -206,16 +206,16 @@ crypto_proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256
 crypto_proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
 crypto_proposal aead { encryption_algorithm: aes128gcm16, prf_algorithm: prfsha256, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
 crypto_proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
-remote host1 { gateway: 203.0.113.10, enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], tunnel: [ conn_host ], remote_addrs: [ 203.0.113.10 ], vips: [ 0.0.0.0 ], child: [ conn_host ], sdewan_made: IpsecHost/host1 }
+remote host1 { gateway: 203.0.113.10, enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], tunnel: [ conn_host ], remote_addrs: [ 203.0.113.10 ], vips: [ 0.0.0.0 ], local_sourceip: [ 0.0.0.0 ], child: [ conn_host ], sdewan_made: IpsecHost/host1 }
 tunnel conn_host { mode: tunnel, startaction: start, remote_subnet: [ 192.168.1.1/32 ], crypto_proposal: [ proposal1 ], sdewan_made: IpsecHost/conn_host }
-remote roadwarrior { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: s3cret$(reboot), local_identifier: 'C=AQ, O=us, CN=*.example.com', remote_identifier: '@them', crypto_proposal: [ p_1, aead ], tunnel: [ rw_1 ], transport: [ rw_2 ], remote_addrs: [ '%any' ], vips: [ 0.0.0.0 ], child: [ rw_1, rw_2 ], sdewan_made: IpsecHost/roadwarrior }
+remote roadwarrior { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: s3cret$(reboot), local_identifier: 'C=AQ, O=us, CN=*.example.com', remote_identifier: '@them', crypto_proposal: [ p_1, aead ], tunnel: [ rw_1 ], transport: [ rw_2 ], remote_addrs: [ '%any' ], vips: [ 0.0.0.0 ], local_sourceip: [ 0.0.0.0 ], child: [ rw_1, rw_2 ], sdewan_made: IpsecHost/roadwarrior }
 tunnel rw_1 { mode: tunnel, startaction: start, remote_subnet: [ 192.168.1.0/24, 192.168.2.0/24 ], updown: /etc/updown, if_id: '7', crypto_proposal: [ aead ], sdewan_made: IpsecHost/rw_1 }
 transport rw_2 { mode: transport, startaction: route, sdewan_made: IpsecHost/rw_2 }
 remote from_secret { gateway: vpn.example.com, enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ p_1 ], tunnel: [ fs ], remote_addrs: [ vpn.example.com ], child: [ fs ], sdewan_made: IpsecHost/from_secret }
 tunnel fs { mode: tunnel, startaction: route, sdewan_made: IpsecHost/fs }
 remote by_cert_from { gateway: 203.0.113.11, enabled: '1', authentication_method: pubkey, crypto_proposal: [ p_1 ], tunnel: [ bcf ], remote_addrs: [ 203.0.113.11 ], child: [ bcf ], local_cert: sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem, local_key: sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem, sdewan_made: IpsecHost/by_cert_from }
 tunnel bcf { mode: tunnel, startaction: start, sdewan_made: IpsecHost/bcf }
-remote host_1 { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ prop_1 ], tunnel: [ host_a ], remote_addrs: [ '%any' ], vips: [ 0.0.0.0 ], child: [ host_a ], sdewan_made: IpsecHost/host_1 }
+remote host_1 { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ prop_1 ], tunnel: [ host_a ], remote_addrs: [ '%any' ], vips: [ 0.0.0.0 ], local_sourceip: [ 0.0.0.0 ], child: [ host_a ], sdewan_made: IpsecHost/host_1 }
 tunnel host_a { mode: tunnel, startaction: add, sdewan_made: IpsecHost/host_a }
 `,
     files: String.raw`/etc/ipsec.d/certs/sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem
