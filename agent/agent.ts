@@ -238,7 +238,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       logLeftOvers(standing.leftOvers);
     },
     onDrift: (packages, sections) => {
-      log.warn({ packages }, 'drift: somebody else changed OpenWRT, repairing it');
+      log.warn({ packages }, 'drift: another user or program changed OpenWRT, repairing it');
       status.addDrift(sections);
       for (const name of packages) metrics.drift.inc({ package: name });
     },

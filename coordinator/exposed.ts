@@ -81,7 +81,7 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
   );
   ofCnfs<StallLabels>(
     'stalled_rules',
-    `Rules that are not in sync until somebody changes something, by CNF and reason. ${BOUND}`,
+    `Rules that are not in sync until an operator changes something, by CNF and reason. ${BOUND}`,
     ['namespace', 'purpose', 'reason'],
     { most: MAX_STALL_SERIES, read: sources.stalled },
   );

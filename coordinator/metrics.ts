@@ -92,7 +92,7 @@ export const createNeutronMetrics = (registry: Registry): NeutronMetrics => {
 const createDriftCounter = (registry: Registry): Metrics['drifted'] => {
   const drifts = new Counter({
     name: 'sdewan_coordinator_drift_repairs_total',
-    help: 'Sections of rules that somebody else changed on OpenWRT and agents have put back, by CNF. CNFs that are too many are counted together, with purpose other.',
+    help: 'Sections of rules that another user or program changed on OpenWRT and agents have put back, by CNF. CNFs that are too many are counted together, with purpose other.',
     labelNames: ['namespace', 'purpose'],
     registers: [registry],
   });

@@ -20,7 +20,7 @@ const run = (
     if (isTrial(search)) trials.push(inForce);
     else undone += 1;
     const after = next(search, reached(inForce, step));
-    if (after === 'nobody' || 'guilty' in after) return { outcome: after, trials, undone };
+    if (after === 'none' || 'guilty' in after) return { outcome: after, trials, undone };
     search = after;
   }
 };
@@ -55,7 +55,7 @@ describe('the search for the change that cuts the agent off', () => {
   it('blames no rule for one unrelated outage, whenever it begins and ends', () => {
     fc.assert(
       fc.property(anyChanges, fc.nat(30), (changes, end) => {
-        expect(run(changes, (_inForce, step) => step >= end).outcome).toBe('nobody');
+        expect(run(changes, (_inForce, step) => step >= end).outcome).toBe('none');
       }),
     );
   });
@@ -65,7 +65,7 @@ describe('the search for the change that cuts the agent off', () => {
       fc.property(anyChanges, (changes) => {
         const { outcome, trials, undone } = run(changes, () => true);
         expect({ outcome, trials, undone }).toEqual({
-          outcome: 'nobody',
+          outcome: 'none',
           trials: [changes],
           undone: 1,
         });
@@ -83,7 +83,7 @@ describe('the search for the change that cuts the agent off', () => {
               uids(count),
               (inForce, step) => !inForce.includes(culprit) && !isOut(step),
             );
-            expect(['nobody', { guilty: culprit }]).toContainEqual(outcome);
+            expect(['none', { guilty: culprit }]).toContainEqual(outcome);
           }
   });
 
@@ -94,7 +94,7 @@ describe('the search for the change that cuts the agent off', () => {
       undone: 2,
     });
     // What the first loss was about is over.
-    expect(run(['a'], () => true)).toMatchObject({ outcome: 'nobody', trials: [['a']] });
+    expect(run(['a'], () => true)).toMatchObject({ outcome: 'none', trials: [['a']] });
   });
 
   it('tries the last one alone when only others together with it have lost the target', () => {

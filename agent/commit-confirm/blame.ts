@@ -25,7 +25,7 @@ export type Search = {
 };
 
 /** No change is guilty when the target stays lost without it, or is not lost by it. */
-export type Outcome = { guilty: string } | 'nobody';
+export type Outcome = { guilty: string } | 'none';
 
 /** All changes together have lost a target. There is at least one. */
 export const begin = (changes: readonly string[]): Search => ({
@@ -46,13 +46,13 @@ export const undoneIn = ({ changes, tried }: Search): readonly string[] => chang
 export const next = (search: Search, reached: boolean): Search | Outcome => {
   const { changes, good, bad, tried, proven } = search;
   if (!isTrial(search)) {
-    if (!reached) return 'nobody';
+    if (!reached) return 'none';
     const guilty = proven ? changes[good] : undefined;
     return guilty === undefined ? trial(search) : { guilty };
   }
   if (!reached)
     return { ...search, repeated: true, bad: tried, tried: good, proven: bad - good === 1 };
-  return tried === bad ? 'nobody' : trial({ ...search, good: tried });
+  return tried === bad ? 'none' : trial({ ...search, good: tried });
 };
 
 const trial = (search: Search): Search => {

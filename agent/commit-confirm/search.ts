@@ -51,11 +51,11 @@ export const searchIn = async (
       return 'outage';
     }
     const after = next(state, reached === 'yes');
-    if (after === 'nobody' && undoneIn(state).length === 0) {
+    if (after === 'none' && undoneIn(state).length === 0) {
       log.warn({ targets: namesOf(lost) }, 'reached with the same changes: they stay');
       return 'judged';
     }
-    if (after === 'nobody') {
+    if (after === 'none') {
       const retryInMs = again.next();
       log.warn(
         { targets: namesOf(lost), retryInMs: Math.round(retryInMs) },

@@ -101,7 +101,7 @@ export const createKernelTable = (deps: KernelTableDeps): KernelTable => {
     // That of an agent before this one: that nothing is there is known, what is there is not.
     if (held === undefined && found.marker === '') held = NOTHING;
     if (held === undefined || found.marker === (held.table?.hash ?? '')) return;
-    log.warn('drift: somebody else has changed the table of policies, loading it again');
+    log.warn('drift: another user or program has changed the table of policies, loading it again');
     held = undefined;
     onDrift();
   };

@@ -19,8 +19,8 @@ export const createReadBacks = (): ReadBacks => {
       if (rejected.perhapsOthers !== true) return rejected;
       if (before?.perhapsOthers !== true || before.package !== rejected.package) return undefined;
       const sections = rejected.sections.filter((name) => before.sections.includes(name));
-      const nobodyNamed = before.sections.length === 0 && rejected.sections.length === 0;
-      return sections.length > 0 || nobodyNamed ? { ...rejected, sections } : undefined;
+      const noneNamed = before.sections.length === 0 && rejected.sections.length === 0;
+      return sections.length > 0 || noneNamed ? { ...rejected, sections } : undefined;
     },
   };
 };

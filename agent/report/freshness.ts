@@ -48,7 +48,7 @@ export const UNREAD_MS = 1_000;
  */
 const SECONDS_SEEN = 2;
 export const CHANGED =
-  'it has restarted, or somebody has changed it, and the agent has not finished with it since';
+  'it has restarted, or another user or program has changed it, and the agent has not finished with it since';
 
 export const NO_ANSWER = 'OpenWRT has not answered for five seconds';
 

@@ -316,7 +316,7 @@ Exits 0 when nothing differs, 1 when something does, above that when it cannot t
   },
   {
     name: 'support-bundle',
-    summary: 'write a folder of files for a person who is to help you, without secrets',
+    summary: 'write a folder of files, without secrets, for a person who helps you',
     description: `Rules, statuses, Events, pods, what agents answer, logs, versions, metrics. What you may not see is named, and the rest is written.
 Secrets are removed; contents.txt lists each file. Read it before you give it to anybody.
 Exits 0 when all of it is there, 3 when something could not be had.`,

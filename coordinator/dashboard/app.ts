@@ -64,7 +64,7 @@ export const createApp = (deps: AppDeps): Hono<Env> => {
     const { cookie, session } = opened;
     const maxAge = Math.max(0, Math.floor((session.endsAt - clock.now()) / 1_000));
     setCookie(context, cookieName, cookie, { ...cookieOptions, maxAge });
-    log.info({ user: session.user.username }, 'somebody signed in to the dashboard');
+    log.info({ user: session.user.username }, 'a user signed in to the dashboard');
     return context.redirect('/', 303);
   };
   const strangerPage = (context: Context<Env>, problem?: string): Response | Promise<Response> =>
@@ -175,7 +175,7 @@ const BAD_TOKEN = 'The API server does not accept this token.';
 const BAD_CODE = 'This code is wrong, used, or older than 30 seconds. Sign in with a token.';
 const TOO_MANY = 'Too many attempts. Wait some seconds.';
 const UNKNOWN_RIGHTS =
-  'The API server does not answer, so nobody can tell what you may see. Reload the page in a moment.';
+  'The API server does not answer, so the dashboard cannot tell what you may see. Reload the page in a moment.';
 const FAILED = 'This is a fault of the dashboard. The log of the coordinator says more.';
 
 /** The same, whether something is not there or may not be seen. */

@@ -44,12 +44,12 @@ export const identify = async (
   if (!isDeepStrictEqual(proven, claimed)) throw new Refusal('bad-token');
   const { serves } = pod;
   if (serves === undefined) throw new Refusal('no-agent');
-  if (!nobodyRuns(pod)) return { pod, purpose: serves };
+  if (!noAgentRuns(pod)) return { pod, purpose: serves };
   // The watch may be behind. A pod that was authenticated uses up only the lookups of its
   // namespace.
   if (!deps.looks.take(proven.namespace)) throw new Refusal('unavailable');
   const present = await presentPod(deps.pods, proven, request);
-  if (nobodyRuns(present)) throw new Refusal('not-started');
+  if (noAgentRuns(present)) throw new Refusal('not-started');
   return { pod: present, purpose: serves };
 };
 
@@ -66,7 +66,7 @@ const livePod = async (
 };
 
 /** The kubelet reports a start some seconds late, but never runs what no scheduler has given it. */
-const nobodyRuns = ({ agent }: CnfPod): boolean =>
+const noAgentRuns = ({ agent }: CnfPod): boolean =>
   agent.state === 'never-started' && !agent.scheduled;
 
 /** From the API server. */

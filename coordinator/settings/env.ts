@@ -50,13 +50,13 @@ export const coordinatorEnvSchema = z.object({
     .text()
     .optional()
     .describe(
-      'PEM file with the CAs of the certificates that API servers present to webhooks, read again when it changes. Then a webhook answers nobody without one. Not set: it asks for none, since few API servers have one.',
+      'PEM file with the CAs of the certificates that API servers present to webhooks, read again when it changes. Then a webhook refuses clients without one. Not set: it asks for none, since few API servers have one.',
     ),
   SDEWAN_CERTIFICATE_SECRET: envField
     .text()
     .default('sdewan-coordinator-tls')
     .describe(
-      'Secret with CA, certificate and the ends of the webhooks’ paths. If somebody else, such as cert-manager, writes it (`ca.crt`, `tls.crt`, `tls.key`), the coordinator uses it as it is.',
+      'Secret with CA, certificate and the ends of the webhooks’ paths. If another program, such as cert-manager, writes it (`ca.crt`, `tls.crt`, `tls.key`), the coordinator uses it as it is.',
     ),
   SDEWAN_CERTIFICATE_NAMES: envField
     .list()
@@ -145,7 +145,7 @@ export const coordinatorEnvSchema = z.object({
     .flag()
     .default(true)
     .describe(
-      'Whether Services with the annotation `sdewan.akraino.org/expose` get FirewallDNATs. Whoever may write a Service can then open a port of a CNF of the same namespace, and of one that accepts its namespace.',
+      'Whether Services with the annotation `sdewan.akraino.org/expose` get FirewallDNATs. Anyone who can write a Service can then open a port of a CNF of the same namespace, and of one that accepts its namespace.',
     ),
   SDEWAN_EXPOSE_ALL_TO: envField
     .text()
@@ -169,7 +169,7 @@ export const coordinatorEnvSchema = z.object({
     .flag()
     .default(false)
     .describe(
-      'Whether an SdewanApplication selects pods of any namespace, as with ICN. Whoever may write one then sees the addresses of all pods, and leads their packets. Otherwise it selects those of its own namespace, and of namespaces whose annotation `sdewan.akraino.org/accepts-services-from` names its own.',
+      'Whether an SdewanApplication selects pods of any namespace, as with ICN. Anyone who can write one then sees the addresses of all pods, and leads their packets. Otherwise it selects those of its own namespace, and of namespaces whose annotation `sdewan.akraino.org/accepts-services-from` names its own.',
     ),
   SDEWAN_DNS_SERVERS: envField
     .list()
@@ -216,7 +216,7 @@ export const coordinatorEnvSchema = z.object({
     .int(1_000, 3_600_000)
     .default(60_000)
     .describe(
-      'Interval of whole looks at our ports and groups in Neutron, so that what somebody else has changed there is put back.',
+      'Interval of whole looks at our ports and groups in Neutron, so that what another user or program has changed there is put back.',
     ),
   SDEWAN_DRAIN_MS: envField
     .int(0, 60_000)

@@ -20,7 +20,9 @@ import { printable, table } from './output/table.ts';
 
 const stageSchema = z.object({
   stage: z.enum(['zone in', 'notrack', 'mark', 'dnat', 'route', 'zone out', 'filter', 'snat']),
-  decidedBy: z.string().describe('A rule, a section of an administrator, a policy; empty: nobody.'),
+  decidedBy: z
+    .string()
+    .describe('A rule, a section of an administrator, a policy; empty: none of them.'),
   does: z.string(),
   passedOver: z.array(
     z.object({

@@ -32,7 +32,7 @@ export const tunnelSchema = z.object({
     .boolean()
     .describe('Its IKE connection is established; with swanctl its CHILD_SA is installed.'),
   state: name(32).describe(
-    "strongSwan's word, `DOWN` when it does not mention the tunnel, `UNKNOWN` when nobody tells.",
+    "strongSwan's word, `DOWN` when it does not mention the tunnel, `UNKNOWN` when no source tells.",
   ),
   starts: z
     .boolean()

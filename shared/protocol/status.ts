@@ -56,7 +56,7 @@ export const podProblemSchema = z.object({
     .enum(forces)
     .optional()
     .describe(
-      'Whether its OpenWRT has the rule in force: as it is now, not at all, an earlier generation of it, or as far as was known before, which nobody confirms.',
+      'Whether its OpenWRT has the rule in force: as it is now, not at all, an earlier generation of it, or as far as was known before, which no agent confirms.',
     ),
   generationInForce: z
     .int()
@@ -135,7 +135,9 @@ export const ruleStatusSchema = z.object({
     .describe('Pods that are not in sync, or that block the deletion, and why; the first ten.'),
   drift: driftStatusSchema
     .optional()
-    .describe('Somebody else has changed what the rule has on OpenWRT, and it was put back.'),
+    .describe(
+      'Another user or program has changed what the rule has on OpenWRT, and it was put back.',
+    ),
   lostConnectivity: lostConnectivitySchema
     .optional()
     .describe(

@@ -48,7 +48,7 @@ export const ASSUMED: Capabilities = {
   mwan3: true,
 };
 
-/** What an OpenWRT of today has, for who judges rules without one. */
+/** What an OpenWRT of today has, for programs that judge rules without one. */
 export const OF_TODAY: Capabilities = {
   ...ASSUMED,
   ipsec: { dialect: 'swanctl', settings: 'globals' },

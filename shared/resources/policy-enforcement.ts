@@ -60,7 +60,7 @@ export const policyEnforcementSpec = z.strictObject({
       uid: z.string().max(64).describe('One that is made anew under the same name is another.'),
       generation: z.int().min(0).describe('The generation of the policy that this is made of.'),
     })
-    .describe('The NetworkPolicy, or MultiNetworkPolicy: whoever wants another rule changes that.'),
+    .describe('The NetworkPolicy, or MultiNetworkPolicy: change that to change the rule.'),
   place: z
     .string()
     .regex(/^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)*$/)

@@ -377,7 +377,7 @@ export const brokenThings: readonly Broken[] = [
     purpose: 'cnf-dr',
     isRepaired: true,
     names: 'firewall.sdewan_zone_zcnfdr',
-    cause: 'somebody else changed section',
+    cause: 'another user or program changed section',
     cure: /the rule is the one to change/,
     event: { on: 'zcnfdr', reason: 'DriftRepaired' },
   },

@@ -1,11 +1,12 @@
 /**
- * Rules of the linter on comments and names of tests. The folders that are held to them are listed
- * in `.oxlintrc.json`; `english.test.ts` holds the documentation to the same words.
+ * Rules of the linter on comments, names of tests, and texts of the product. The folders that are
+ * held to them are listed in `.oxlintrc.json`; `english.test.ts` holds the documentation and the
+ * comments of manifests to the same words.
  */
 
 const COLUMNS = 100;
-/** The component that acts is named instead. */
-const VAGUE = /\bwho\s+(?:may|can|has|is)\b|\b(?:somebody|nobody|whoever)\b/gi;
+/** The component that acts is named instead; "anyone who can" is as clear. */
+const VAGUE = /(?<!\banyone\s+)\bwho\s+(?:may|can|has|is)\b|\b(?:somebody|nobody|whoever)\b/gi;
 /** Prepositions; conjunctions; articles and pronouns. */
 const NO_VERBS = [
   'about|above|after|against|among|at|before|behind|beside|between|beyond|by|during|for|from|in|inside|into|of|on|out|outside|over|since|through|to|toward|under|until|up|upon|with|within|without',
@@ -61,4 +62,14 @@ const tests = {
   }),
 };
 
-export default { meta: { name: 'english' }, rules: { comments, tests } };
+const texts = {
+  create: (context) => {
+    const look = (node) => {
+      for (const word of vagueWordsIn(textOf(node) ?? ''))
+        context.report({ node, message: `Name what acts, in place of "${word}".` });
+    };
+    return { Literal: look, TemplateLiteral: look };
+  },
+};
+
+export default { meta: { name: 'english' }, rules: { comments, tests, texts } };

@@ -246,7 +246,7 @@ amend)
 	case $tables in *'"family": "inet", "name": "fw4", "handle": '"$table}"*) ;; *) exit 3 ;; esac
 	commands >"$folder/commands" && [ -s "$folder/commands" ] || exit 4
 	nft -f "$folder/commands" || exit 5
-	# The change is in force. The same in nft's own words, and what the table is now, for who has to see that it is as it should be.
+	# The change is in force. The same in nft's own words, and what the table is now, for the agent, which sees whether it is as it should be.
 	as_table sdewan_after <"$folder/after/made" | nft -f - || exit 6
 	{
 		echo '== made'

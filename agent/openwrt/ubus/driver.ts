@@ -265,7 +265,7 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
     kernelRules: () => {
       const listed = table();
       if (listed) return { text: withoutHandles(listed.text) };
-      return { unread: kernel.whyUnread() ?? 'nobody has looked into the kernel yet' };
+      return { unread: kernel.whyUnread() ?? 'the agent has not looked into the kernel yet' };
     },
 
     policies: () => policies,

@@ -75,7 +75,7 @@ export const deploymentReverted = (object: CnfDeployment): RecordedEvent => ({
   object,
   type: 'Warning',
   reason: 'DeploymentReverted',
-  message: `the Deployment was changed by somebody else, and is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
+  message: `another user or program changed the Deployment, and it is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
 });
 
 /** Annotations that are no weight: told again only when they change. */

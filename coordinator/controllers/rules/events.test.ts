@@ -141,7 +141,8 @@ it('announces what was put back, each time', () => {
   const event = {
     type: 'Warning',
     reason: 'DriftRepaired',
-    message: 'somebody else changed section firewall.s on OpenWRT; the agent has put it back',
+    message:
+      'another user or program changed section firewall.s on OpenWRT; the agent has put it back',
   };
   expect(announcements(inSync, put(1))).toEqual([event]);
   expect(announcements(put(1), put(1))).toEqual([]);

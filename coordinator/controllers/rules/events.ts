@@ -82,7 +82,7 @@ const withoutPurpose: Check = (now, before) => {
 
 const drifted: Check = ({ drift }, before) => {
   if (drift === undefined || drift.lastTime === before.status?.drift?.lastTime) return undefined;
-  const message = `somebody else changed section ${drift.section} on OpenWRT; the agent has put it back`;
+  const message = `another user or program changed section ${drift.section} on OpenWRT; the agent has put it back`;
   return { type: 'Warning', reason: 'DriftRepaired', message };
 };
 

@@ -14,7 +14,7 @@ const messagesOf = (...drifts: Drift[]): string[] =>
 
 it('is one Event for the sections of a package, in the same words when it happens again', () => {
   const message =
-    'somebody else changed package firewall on OpenWRT (a, b); the agent has put it back';
+    'another user or program changed package firewall on OpenWRT (a, b); the agent has put it back';
   expect(messagesOf(drift('b'), drift('a'), drift('b', { at: 2 }))).toEqual([message]);
   expect(messagesOf(drift('b'), drift('p', { package: 'mwan3' }))).toHaveLength(2);
 });
@@ -26,6 +26,6 @@ it('says of a package that has come back empty what happened, and no section', (
   expect(messagesOf(lost, { ...lost, at: 2 })).toEqual([message]);
   expect(messagesOf(lost, drift('a'))).toEqual([
     message,
-    'somebody else changed package firewall on OpenWRT (a); the agent has put it back',
+    'another user or program changed package firewall on OpenWRT (a); the agent has put it back',
   ]);
 });

@@ -46,7 +46,7 @@ const sectionsRestored = (pod: CnfPod, name: string, sections: readonly Drift[])
     object: podOf(pod),
     type: 'Warning',
     reason: 'DriftRepaired',
-    message: `somebody else changed package ${name} on OpenWRT (${few(names)}); the agent has put it back`,
+    message: `another user or program changed package ${name} on OpenWRT (${few(names)}); the agent has put it back`,
   };
 };
 

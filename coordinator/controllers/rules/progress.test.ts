@@ -39,7 +39,7 @@ describe('a status is written at once', () => {
     ['when all pods have it in the first status', undefined, all],
     ['when all pods have the next generation', all, statusOf(applied(10), next)],
     ['when one pod does not have it any more', all, statusOf(applied(9))],
-    ['when somebody has to change something', none, failed],
+    ['when an operator has to change something', none, failed],
     ['when the next generation does not help', failed, statusOf([wrong], next)],
     ['when something else has to change', failed, statusOf([{ ...wrong, reason: 'InvalidSpec' }])],
     ['when there is no pod', undefined, noPods],

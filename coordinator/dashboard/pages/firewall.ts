@@ -92,7 +92,7 @@ const BUSY = 'Many people ask for firewalls and rules at this moment. Reload the
 /** What is not whole would be wrong. */
 const whyNot = ({ hidden, rules }: Seen): string | undefined => {
   if (hidden.length > 0)
-    return `You may not list ${hidden.join(', ')} here, so nobody can tell you what the firewall does.`;
+    return `You may not list ${hidden.join(', ')} here, so this page cannot tell what the firewall does.`;
   if (rules.length > MAX_COMPILED)
     return `It has ${rules.length} rules, which is more than the coordinator compiles for a page; \`kubectl sdewan trace\` answers.`;
   return undefined;

@@ -18,7 +18,7 @@ const REFUSAL = 'x: Error: no such thing\n\tcomment "!fw4: bad"\n';
 /** Calls that only an undo makes; and the message when it was not done. */
 const NOT_RESTORED = 'undo firewall: these sections are not as before';
 const FAST: readonly [string, string, string][] = [
-  ['rollback', '', 'somebody else has changed it'],
+  ['rollback', '', 'another user or program has changed it'],
 ];
 const STAGED: readonly [string, string, string][] = [
   ['delete', '"section":"sdewan_rule_bad"', NOT_RESTORED],

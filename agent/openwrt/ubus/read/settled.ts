@@ -43,7 +43,7 @@ export const readSettled = async (
 const BEING_WRITTEN: PackageState = {
   state: 'unusable',
   version: 'being written',
-  why: 'somebody is writing it',
+  why: 'another program is writing it',
   passes: true,
 };
 

@@ -169,7 +169,7 @@ const settleWith =
     if (isKept && isSettled)
       log.warn(
         { packages: names },
-        'a change was left unconfirmed, and somebody else may have changed a package since: the change is kept, and compared anew',
+        'a change was left unconfirmed, and another user or program may have changed a package since: the change is kept, and compared anew',
       );
     return isSettled;
   };
@@ -206,5 +206,8 @@ const importRest = async ({ session, signal }: Transaction, delta: UciDelta): Pr
         `the login on OpenWRT may not import it, as a change of over ${IMPORT_FROM_SECTIONS} sections needs`,
       );
   }
-  throw new OpenwrtBlockedError(`import ${delta.package}`, 'somebody else keeps changing it');
+  throw new OpenwrtBlockedError(
+    `import ${delta.package}`,
+    'another user or program keeps changing it',
+  );
 };

@@ -242,7 +242,10 @@ const renamerWith = (reader: UciReader): Renamer => ({
       })),
     );
     if (!isDeepStrictEqual(await reader.looks(session, packages, signal), before)) {
-      throw new OpenwrtBlockedError('name sections', 'somebody else changed them meanwhile');
+      throw new OpenwrtBlockedError(
+        'name sections',
+        'another user or program changed them meanwhile',
+      );
     }
     const timeouts = { rollbackSeconds: NAMES_ROLLBACK_SECONDS, callMs: STEP_TIMEOUT_MS };
     await applyStaged(session, timeouts, signal);

@@ -264,7 +264,10 @@ it('blames no rule for a change that libuci has lost to another one, which is ke
   const theirs = namedSection('rule', 'admins');
   const found = { ...base, sections: [...base.sections, theirs] };
   await expect(run({ found })).rejects.toThrow(
-    new OpenwrtBlockedError('change firewall', 'somebody else changed it at the same moment'),
+    new OpenwrtBlockedError(
+      'change firewall',
+      'another user or program changed it at the same moment',
+    ),
   );
   expect(steps).toEqual(['write', 'read', 'keep']);
 });

@@ -120,7 +120,7 @@ export const assertUnchanged = async (
   if (changed.length > 0) {
     throw new OpenwrtBlockedError(
       `change ${changed.join(', ')}`,
-      'somebody else has changed it since it was read',
+      'another user or program has changed it since it was read',
     );
   }
 };
@@ -302,7 +302,10 @@ const findLost = async (
     }
     // Undone, theirs would be lost.
     await path.keep(transaction);
-    throw new OpenwrtBlockedError(`change ${name}`, 'somebody else changed it at the same moment');
+    throw new OpenwrtBlockedError(
+      `change ${name}`,
+      'another user or program changed it at the same moment',
+    );
   }
   return undefined;
 };
