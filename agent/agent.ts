@@ -193,7 +193,13 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     void probeFiles.setMissing(status.notReady());
   };
   const followed = { onChange: () => loop.mark(), signal, clock, log };
-  const networks = await followNetworks({ file: env.SDEWAN_NETWORKS_FILE, ...followed });
+  const networks = await followNetworks({
+    namespace: env.SDEWAN_NAMESPACE,
+    nodusFile: env.SDEWAN_NETWORKS_FILE,
+    selectionsFile: env.SDEWAN_ATTACHMENTS_FILE,
+    statusFile: env.SDEWAN_NETWORK_STATUS_FILE,
+    ...followed,
+  });
   const paused = await followPaused({ file: env.SDEWAN_PAUSED_FILE, ...followed });
   const devices = await followDevices(followed);
   const logLeftOvers = leftOverLogger(log);

@@ -86,6 +86,18 @@ export const agentEnvSchema = z.object({
     .describe(
       'File with the pod annotation `k8s.plugin.opnfv.org/nfn-network`. Read again when it changes.',
     ),
+  SDEWAN_ATTACHMENTS_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      'File with the pod annotation `k8s.v1.cni.cncf.io/networks`. Read again when it changes.',
+    ),
+  SDEWAN_NETWORK_STATUS_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      'File with the pod annotation `k8s.v1.cni.cncf.io/network-status`. Read again when it changes.',
+    ),
   SDEWAN_PAUSED_FILE: envField
     .text()
     .optional()

@@ -92,7 +92,7 @@ const start = async (
       },
     },
     source: { rules: () => [], unknownKinds: () => world.unknownKinds, unservedKinds: () => [] },
-    networks: () => new Map(),
+    networks: () => ({ networks: new Map() }),
     devices: () => ({ defaultRoute: undefined, byAddress: new Map() }),
     place: () => ({ distance: 3, peers: new Map() }),
     onPlaced: () => undefined,

@@ -9,7 +9,7 @@ import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
+import type { DeviceTable, PodNetworks } from '#shared/compile/types.ts';
 import {
   OpenwrtError,
   OpenwrtUnreachableError,
@@ -37,7 +37,7 @@ export type LoopDeps = {
   pace: Pick<Pace, 'waitMs'>;
   source: Pick<RuleSource, 'rules' | 'unknownKinds' | 'unservedKinds'>;
   secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
-  networks: () => NetworkTable;
+  networks: () => PodNetworks;
   devices: () => DeviceTable;
   place: () => CnfPlace;
   /** OpenWRT is as the rules are at that place. */
@@ -231,7 +231,7 @@ const isKnown = ({ source, secrets }: LoopDeps): boolean =>
 const inputNow = (deps: LoopDeps): Omit<PassInput, 'quiet'> & { place: CnfPlace } => ({
   rules: deps.source.rules(),
   secrets: deps.secrets.values(),
-  networks: deps.networks(),
+  ...deps.networks(),
   devices: deps.devices(),
   place: deps.place(),
   unservedKinds: deps.source.unservedKinds(),

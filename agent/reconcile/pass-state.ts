@@ -6,7 +6,7 @@
 import type { Takeover } from '#shared/compile/adoption.ts';
 import { stampedIn } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
-import type { CompileInput, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
+import type { CompileInput, DeviceTable, LastGood, PodNetworks } from '#shared/compile/types.ts';
 import { inDialect } from '#shared/resources/dialect.ts';
 import type { CnfPlace, KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -28,9 +28,8 @@ import { makePlan, namesForLedger, type Plan } from './plan.ts';
 import { standingOf, type RuleStates } from './rule-states.ts';
 import { afterChanges, inPlace, keysIn, lookFor, packageOf } from './takeover.ts';
 
-export type PassInput = {
+export type PassInput = PodNetworks & {
   rules: readonly RuleObject[];
-  networks: NetworkTable;
   devices: DeviceTable;
   place?: CnfPlace | undefined;
   /** By `secretKey(name, key)`. */

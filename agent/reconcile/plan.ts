@@ -8,7 +8,7 @@ import type {
   CompileResult,
   DeviceTable,
   LastGood,
-  NetworkTable,
+  PodNetworks,
 } from '#shared/compile/types.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { CnfPlace, KindDefinition } from '#shared/resources/kind.ts';
@@ -19,9 +19,8 @@ import { icnDeltaOf } from '../openwrt/icn/delta.ts';
 import { partOf } from '../openwrt/parts/parts.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 
-export type PlanInput = {
+export type PlanInput = PodNetworks & {
   rules: readonly RuleObject[];
-  networks: NetworkTable;
   devices: DeviceTable;
   place?: CnfPlace | undefined;
   secrets: ReadonlyMap<string, string>;

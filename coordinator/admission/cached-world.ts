@@ -8,6 +8,7 @@ import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { grantsOf, keptRbac } from './buckets/bindings.ts';
+import type { NetworkTexts } from '#shared/compile/networks.ts';
 import { networkNames, purposesAmong } from './cnfs.ts';
 import { MAX_FILTERS } from './checks/check.ts';
 import { filtersToLookUp, linksToLookUp, tiesToLookUp } from './ties.ts';
@@ -17,8 +18,8 @@ export type CachedWorldDeps = {
   client: KubeClient;
   /** Rule CRs that have one of these keys of `tiesOf`; none where there are more than `most`. */
   rules: (ties: readonly string[], most?: number) => readonly RuleObject[];
-  /** The `nfn-network` annotations of a purpose's workloads and pods. */
-  networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
+  /** What a purpose's workloads and pods say of networks. */
+  networkAnnotations: (namespace: string, purpose: string) => readonly (NetworkTexts | undefined)[];
   /** Those of a namespace's workloads and pods. */
   purposes: (namespace: string) => readonly (string | undefined)[];
   /** A RoleBinding came, went or changed. */

@@ -1,23 +1,29 @@
 /** What a namespace's workloads, pod templates and pods say of its CNFs. */
-import { parseNetworks } from '#shared/compile/networks.ts';
+import { networksIn, type NetworkTexts } from '#shared/compile/networks.ts';
 
 /**
- * Every network that any of these annotations names: during a roll-out old and new pods can differ.
- * Undefined when there is none, or none that can be read: then there is nothing to compare a spec
- * with.
+ * Every network, without the interface, that any of these annotations names: during a roll-out old
+ * and new pods can differ. Undefined when there is none, or none that can be read: then there is
+ * nothing to compare a spec with.
  */
 export const networkNames = (
-  annotations: readonly (string | undefined)[],
+  annotations: readonly (NetworkTexts | undefined)[],
 ): ReadonlySet<string> | undefined => {
-  const tables = annotations.flatMap((annotation) => {
+  const read = annotations.flatMap((annotation) => {
     if (annotation === undefined) return [];
     try {
-      return [parseNetworks(annotation)];
+      return [networksIn(annotation)];
     } catch {
       return [];
     }
   });
-  return tables.length === 0 ? undefined : new Set(tables.flatMap((table) => [...table.keys()]));
+  return read.length === 0
+    ? undefined
+    : new Set(
+        read.flatMap(({ networks, unresolved = [] }) =>
+          [...networks, ...unresolved].map(([name]) => name.replace(/@.*/, '')),
+        ),
+      );
 };
 
 /** Which CNFs there are, by the labels of all of them. */

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import { referencesOf } from '#shared/compile/check.ts';
 import { keyOf } from '#shared/compile/in-use.ts';
+import { shortIn } from '#shared/compile/networks.ts';
 import { usesOf as saidInSpec } from '#shared/compile/offline.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
@@ -160,11 +161,11 @@ export const onLinkOf = ({ namespace }: Pick<Cnf, 'namespace'>, key: string): st
 
 const zoneSpec = z.looseObject({ network: z.array(z.string()) });
 
-/** Networks of a FirewallZone; none when it has not its form. */
+/** Networks of a FirewallZone as its namespace calls them; none when it has not its form. */
 export const networksOfZone = (rule: RuleObject): readonly string[] => {
   if (rule.kind !== firewallZone.kind) return [];
   const { data } = zoneSpec.safeParse(rule.spec);
-  return data?.network ?? [];
+  return (data?.network ?? []).map((name) => shortIn(rule.metadata.namespace, name));
 };
 
 export const zoneOn = ({ namespace, purpose }: Cnf, network: string): string =>

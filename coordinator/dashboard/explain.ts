@@ -1,4 +1,5 @@
 /** One rule as `sdewan explain` has it, of what its viewer may list. */
+import type { NetworkTexts } from '#shared/compile/networks.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -28,7 +29,7 @@ export type Explain = (wanted: RuleToExplain) => Promise<Explanation | 'gone' | 
 export type ExplainDeps = {
   reader: RuleReader;
   podsKnown: (of: Cnf) => readonly PodKnowledge[];
-  networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
+  networkAnnotations: (namespace: string, purpose: string) => readonly (NetworkTexts | undefined)[];
 };
 
 export const createExplain = ({ reader, ...known }: ExplainDeps): Explain => {

@@ -120,7 +120,9 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
   const reader = createRuleReader(readerOf(cluster));
   const known = {
     podsKnown,
-    networkAnnotations: () => [cluster.networks],
+    networkAnnotations: () => [
+      { namespace: 'default', nodus: cluster.networks, selections: undefined, status: undefined },
+    ],
   };
   const deps = {
     overview,

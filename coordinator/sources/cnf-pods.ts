@@ -4,6 +4,7 @@
  * that look, which is why it asks for all pods of a namespace.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { NetworkTexts } from '#shared/compile/networks.ts';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
@@ -107,8 +108,8 @@ export class CnfPods {
       .map(({ account }) => account);
   }
 
-  /** The `nfn-network` annotations of a purpose's pods. */
-  networkAnnotations(namespace: string, purpose: string): (string | undefined)[] {
+  /** What a purpose's pods say of networks. */
+  networkAnnotations(namespace: string, purpose: string): (NetworkTexts | undefined)[] {
     return this.#reflector.store
       .by('purpose', `${namespace}/${purpose}`)
       .map(({ networks }) => networks);

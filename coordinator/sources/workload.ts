@@ -3,9 +3,11 @@
  * StatefulSet or DaemonSet that count.
  */
 import * as z from 'zod';
+import { ifShort, networkTextsIn, type NetworkTexts } from '#shared/compile/networks.ts';
 import {
   ACCEPTS_ANNOTATION,
   AGENT_CONTAINER,
+  NETWORKS_ANNOTATION,
   NFN_NETWORK_ANNOTATION,
   OVN_INTERFACES_ANNOTATION,
   POLICY_KINDS_ANNOTATION,
@@ -36,7 +38,7 @@ export type Workload = {
   controller: OwnerRef | undefined;
   deleting: boolean;
   serviceAccount: string;
-  networks: string | undefined;
+  networks: NetworkTexts | undefined;
 };
 
 const apps = (plural: string, kind: string): ResourceType => resourceV1('apps', plural, kind);
@@ -52,6 +54,7 @@ const ABOUT_POLICIES = [
   POLICY_NETWORKS_ANNOTATION,
   POLICY_KINDS_ANNOTATION,
   NFN_NETWORK_ANNOTATION,
+  NETWORKS_ANNOTATION,
   OVN_INTERFACES_ANNOTATION,
 ] as const;
 
@@ -76,7 +79,9 @@ const metadataSchema = z.looseObject({
 });
 
 const podTemplateSchema = z.looseObject({
-  metadata: z.looseObject({ labels: stringMap, annotations: stringMap }).nullish(),
+  metadata: z
+    .looseObject({ namespace: z.string().optional(), labels: stringMap, annotations: stringMap })
+    .nullish(),
   spec: z.looseObject({ serviceAccountName: z.string().nullish() }).nullish(),
 });
 
@@ -94,12 +99,6 @@ export const DEFAULT_SERVICE_ACCOUNT = 'default';
  * Kubernetes have 253 characters, kinds and versions less.
  */
 const MAX_NAME_LENGTH = 253;
-/** Length of lists of networks and of namespaces; a longer one does not count. */
-const MAX_LIST_LENGTH = 16_384;
-
-const ifShort = (text: string | undefined): string | undefined =>
-  text !== undefined && text.length > MAX_LIST_LENGTH ? undefined : text;
-
 /** @throws ZodError when this is no workload as the API server writes it */
 export const workloadOf = (object: unknown): Workload => {
   const { kind, metadata, spec } = workloadSchema.parse(object);
@@ -114,7 +113,7 @@ export const workloadOf = (object: unknown): Workload => {
     controller: controllerIn(metadata.ownerReferences),
     deleting: isSet(metadata.deletionTimestamp),
     serviceAccount: template.spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
-    networks: ifShort(template.metadata?.annotations?.[NFN_NETWORK_ANNOTATION]),
+    networks: networkTextsIn(template.metadata?.annotations, metadata.namespace),
   };
 };
 
@@ -128,13 +127,13 @@ export const keptWorkloadSchema = objectSchema.transform((object): KeptWorkload 
 
 /** A pod as admission lists it. */
 export type ListedPod = KubeObject &
-  ControllerFacts & { purpose: string | undefined; networks: string | undefined };
+  ControllerFacts & { purpose: string | undefined; networks: NetworkTexts | undefined };
 
 const listedPodSchema = objectSchema.transform((object): ListedPod => ({
   ...identityOf(object),
   ...controllerFactsOf(object),
   purpose: object.metadata.labels?.[PURPOSE_LABEL],
-  networks: ifShort(object.metadata.annotations?.[NFN_NETWORK_ANNOTATION]),
+  networks: networkTextsIn(object.metadata.annotations, object.metadata.namespace),
 }));
 
 export const listedPods: ResourceType<ListedPod> = { ...podResource, schema: listedPodSchema };
@@ -145,8 +144,8 @@ export const listedWorkloads: readonly ResourceType<KeptWorkload>[] = workloadRe
 export type PodFacts = {
   /** The service account that its containers run as. */
   account: string;
-  /** Its annotation `nfn-network`. */
-  networks: string | undefined;
+  /** Its annotations about networks. */
+  networks: NetworkTexts | undefined;
   /** Its annotation `accepts-services-from`. */
   accepts: string | undefined;
   /** Those of its annotations that are about policies. */
@@ -190,12 +189,15 @@ export const podPlaceOf = (object: unknown): PodPlace => {
   };
 };
 
-/** What admission and the namespace loop want to know of a Pod. @throws ZodError for another */
-export const podFactsOf = (object: unknown): PodFacts => {
+/**
+ * What admission and the namespace loop want to know of a Pod. `namespace`: that of a template.
+ * @throws ZodError when this is none
+ */
+export const podFactsOf = (object: unknown, namespace = ''): PodFacts => {
   const { metadata, spec } = podTemplateSchema.parse(object);
   return {
     account: spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
-    networks: ifShort(metadata?.annotations?.[NFN_NETWORK_ANNOTATION]),
+    networks: networkTextsIn(metadata?.annotations, metadata?.namespace ?? namespace),
     accepts: ifShort(metadata?.annotations?.[ACCEPTS_ANNOTATION]),
     aboutPolicies: aboutPoliciesIn(metadata?.annotations ?? {}),
   };

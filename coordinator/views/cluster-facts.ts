@@ -1,4 +1,5 @@
 /** What is known of a cluster's CNFs and rules, as far as the viewer may see it. Pure. */
+import type { NetworkTexts } from '#shared/compile/networks.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { CnfStatus } from '#shared/resources/cnf-status.ts';
@@ -18,8 +19,8 @@ export type VisiblePod = {
   agentImage: string | undefined;
   /** Its owner wants no agent in it. */
   optedOut: boolean;
-  /** Its annotation for Nodus. */
-  networks: string | undefined;
+  /** Its annotations about networks. */
+  networks: NetworkTexts | undefined;
 };
 
 export type ClusterFacts = {

@@ -40,6 +40,8 @@ export const cures: Readonly<Record<Exclude<Cured, OfDeletion>, string>> = {
   WaitingForReference: 'Create that rule. The order in which you create rules does not matter.',
   WaitingForInterface:
     'Create the interface on OpenWRT or change the setting, or correct the rule.',
+  WaitingForNetwork:
+    'Wait a minute. If it remains, see whether Multus writes the pod annotation `k8s.v1.cni.cncf.io/network-status`, or add the interface to the selection in `k8s.v1.cni.cncf.io/networks`.',
   WaitingForDevice: 'Create the device, the address or the route, or correct the rule.',
   WaitingForSecret:
     'Create the Secret, or grant the right to read it: [keys from a Secret](drivers.md#keys-from-a-secret).',
@@ -55,7 +57,7 @@ export const cures: Readonly<Record<Exclude<Cured, OfDeletion>, string>> = {
   ChildRefused: "The message has the API server's words. Correct the spec, or what refuses it.",
   InvalidSpec: 'The message names the field. Correct the spec.',
   UnknownNetwork:
-    "The message lists the pod's networks. Correct the name, or the pod annotation `k8s.plugin.opnfv.org/nfn-network`.",
+    "The message lists the pod's networks. Correct the name, or the pod annotation `k8s.plugin.opnfv.org/nfn-network` or `k8s.v1.cni.cncf.io/networks`. Of several with one name write `namespace/name`, or `name@interface` of an attachment that the pod has twice.",
   NameTaken:
     "Rename the rule, or remove that section from OpenWRT. If the message says that the agent has lost its ledger, replacing the pod will do, too. If ICN's controller made it, see [migration](migration.md#what-adoption-does).",
   NameConflict: 'Rename the younger rule. The older one is applied.',

@@ -1,5 +1,5 @@
 /** The networks of a CNF's pods. Pure. */
-import { parseNetworks } from '#shared/compile/networks.ts';
+import { networksIn } from '#shared/compile/networks.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { uciName } from '#shared/uci/names.ts';
@@ -13,7 +13,7 @@ export const networksOf = (
 ): NetworkTable | undefined => {
   const pod = pods?.find((one) => one.namespace === namespace && one.purpose === purpose);
   try {
-    return pod && parseNetworks(pod.networks);
+    return pod && networksIn(pod.networks).networks;
   } catch {
     return undefined;
   }
@@ -25,7 +25,8 @@ export const namesAsInterfaces = (rules: readonly RuleObject[]): NetworkTable =>
     rules.flatMap((rule) =>
       usesOf(rule, (kind, spec) => kind.networks?.(spec)).map(({ network }): [string, string] => [
         network,
-        uciName(network),
+        // The namespace must not become part of another network's name.
+        network.includes('/') ? network : uciName(network),
       ]),
     ),
   );

@@ -16,11 +16,22 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     '',
     ...kinds.map(({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`),
     '',
+    ...NETWORKS,
+    '',
     ...ORDER,
     '',
     ...kinds.flatMap((kind) => kindSection(kind, usual)),
   ].join('\n');
 };
+
+const NETWORKS = [
+  '## Networks',
+  '',
+  'A rule names a network as the CNF pod is attached to it: by annotation `k8s.plugin.opnfv.org/nfn-network`, with the name that this gives it, or by Multus (`k8s.v1.cni.cncf.io/networks`, as',
+  'text or JSON), as `namespace/name` of the attachment, or `name` in the namespace of the pod. The interface is the one that `network-status` of Multus names or, before that is written, the one that the selection',
+  'asks for. Multus writes it when the pod starts, and the kubelet takes up to a minute more to pass it on; until then a rule is `WaitingForNetwork`. An attachment that the pod has twice is `name@interface`. A name that',
+  'is one of Nodus and of Multus is refused: write `namespace/name`.',
+];
 
 const ORDER = [
   '## Order',

@@ -285,16 +285,33 @@ const refusal = (
 const unknownNetwork = (
   kind: KindDefinition,
   spec: unknown,
-  { networks }: CompileInput,
+  input: CompileInput,
 ): JudgedProblem | undefined => {
+  const { networks } = input;
   const unknown = (kind.networks?.(spec) ?? []).find(({ network }) => !networks.has(network));
   if (!unknown) return undefined;
-  const known = [...networks.keys()].sort().join(', ') || 'none';
-  return {
-    verdict: 'failed',
-    reason: 'UnknownNetwork',
-    message: `${unknown.path}: the CNF pod has no network ${unknown.network}; it has: ${known}`,
-  };
+  const { verdict, reason, words } = whyUnknown(unknown.network, input);
+  return { verdict, reason, message: `${unknown.path}: ${words}` };
+};
+
+const whyUnknown = (
+  network: string,
+  { networks, unresolved = new Map(), networkNames = [...networks.keys()].sort() }: CompileInput,
+): Omit<JudgedProblem, 'message'> & { words: string } => {
+  const has = `it has: ${networkNames.join(', ') || 'none'}`;
+  const meanings = unresolved.get(network) ?? [];
+  const ofAttachment = unresolved.get(network.replace(/@.*/, '')) ?? [];
+  if (meanings.length < 2 && ofAttachment.some((one) => one.interface === undefined))
+    return {
+      verdict: 'pending',
+      reason: 'WaitingForNetwork',
+      words: `network-status of the CNF pod does not say yet which interface network ${network} is; ${has}`,
+    };
+  const titles = meanings.map(({ title }) => title).join(', ');
+  const words = titles
+    ? `${network} may be each of these networks of the CNF pod: ${titles}`
+    : `the CNF pod has no network ${network}; ${has}`;
+  return { verdict: 'failed', reason: 'UnknownNetwork', words };
 };
 
 /** What an administrator has to configure first. */

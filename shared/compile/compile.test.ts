@@ -7,7 +7,8 @@ import { ASSUMED, type IpsecService } from '../resources/capabilities.ts';
 import { DELETING, inputOf, pemOf, namedSection, ruleOf } from './testing.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
-import type { CompileInput, Verdict } from './types.ts';
+import { networksIn } from './networks.ts';
+import type { CompileInput, PodNetworks, Verdict } from './types.ts';
 
 const lan = ruleOf('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' });
 const reject = ruleOf('FirewallRule', 'reject-80', {
@@ -213,6 +214,63 @@ describe('compile', () => {
     expect(verdict?.message).toBe(
       'spec.network[0]: the CNF pod has no network ovn-net1; it has: none',
     );
+  });
+
+  describe('networks of Multus', () => {
+    const texts = (selections: string, status?: string) =>
+      networksIn({ namespace: 'default', nodus: undefined, selections, status });
+    const zoneOn = (...network: string[]) => ruleOf('FirewallZone', 'z', { network });
+    const judged = (rule: RuleObject, networks: PodNetworks) => {
+      const { verdicts, desired } = compile(inputOf([rule], networks));
+      const [{ verdict, reason, message } = {}] = verdicts;
+      return { verdict, reason, message, desired };
+    };
+
+    it('are waited for, with all that is known, and followed to their interfaces', () => {
+      const selections = 'lan, apps/wan@wan0';
+      const expected = {
+        verdict: 'pending',
+        reason: 'WaitingForNetwork',
+        message:
+          'spec.network[1]: network-status of the CNF pod does not say yet which interface network lan is; it has: apps/wan, lan',
+      };
+      expect(judged(zoneOn('apps/wan', 'lan'), texts(selections))).toMatchObject(expected);
+      const status = '[{"name":"default/lan","interface":"net1"}]';
+      const { verdict, desired } = judged(
+        zoneOn('apps/wan', 'lan', 'default/lan'),
+        texts(selections, status),
+      );
+      expect(verdict).toBe('wanted');
+      expect(desired.get('firewall')?.[0]?.options['network']).toEqual(['wan0', 'net1']);
+    });
+
+    it('need the interface where an attachment is there twice, and wait for that as well', () => {
+      const once = texts('lan,lan');
+      expect(judged(zoneOn('lan@net1'), once)).toMatchObject({ reason: 'WaitingForNetwork' });
+      expect(judged(zoneOn('lan'), once)).toMatchObject({ reason: 'UnknownNetwork' });
+      const status =
+        '[{"name":"default/lan","interface":"net1"},{"name":"default/lan","interface":"net2"}]';
+      const twice = texts('lan,lan', status);
+      expect(judged(zoneOn('lan@net1'), twice)).toMatchObject({ verdict: 'wanted' });
+      expect(judged(zoneOn('lan'), twice)).toMatchObject({
+        verdict: 'failed',
+        reason: 'UnknownNetwork',
+        message:
+          'spec.network[0]: lan may be each of these networks of the CNF pod: default/lan@net1, default/lan@net2',
+      });
+      expect(judged(zoneOn('lan@net3'), twice)).toMatchObject({ reason: 'UnknownNetwork' });
+    });
+
+    it('are one member of a policy, by whichever name', () => {
+      const member = (network: string) => ({ network, metric: 1, weight: 1 });
+      const policy = ruleOf('Mwan3Policy', 'p', {
+        members: [member('lan'), member('default/lan')],
+      });
+      expect(judged(policy, texts('lan@net1'))).toMatchObject({
+        verdict: 'failed',
+        reason: 'InvalidSpec',
+      });
+    });
   });
 
   it('names why what a rule refers to is not in force', () => {

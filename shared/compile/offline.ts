@@ -5,7 +5,7 @@
  */
 import { checkSpec } from './check.ts';
 import { compile } from './compile.ts';
-import { secretKey, type CompileResult, type NetworkTable } from './types.ts';
+import { secretKey, type CompileResult, type NetworkTable, type PodNetworks } from './types.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { OF_TODAY } from '../resources/capabilities.ts';
 import { kinds, kindOf } from '../resources/registry.ts';
@@ -17,8 +17,10 @@ import { own } from '../util/own.ts';
 export const compileOffline = (
   rules: readonly RuleObject[],
   networks: NetworkTable,
+  others: Omit<PodNetworks, 'networks'> = {},
 ): CompileResult =>
   compile({
+    ...others,
     rules,
     networks,
     devices: { defaultRoute: DEFAULT_ROUTE, byAddress: new Map() },

@@ -5,8 +5,22 @@ import type { RuleObject } from '../kube/objects.ts';
 import type { Reason } from '../protocol/reasons.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 
-/** Network name (of the pod's `nfn-network` annotation) -> interface name in OpenWRT. */
+/** Name of a network of the pod -> interface name in OpenWRT. */
 export type NetworkTable = ReadonlyMap<string, string>;
+
+/** `title`: for people. `interface`: undefined while it is not known. */
+export type NetworkMeaning = { title: string; interface: string | undefined };
+
+export type PodNetworks = {
+  networks: NetworkTable;
+  /**
+   * Other names that the pod has -> what each may mean: an attachment whose interface is not known
+   * yet, or several networks.
+   */
+  unresolved?: ReadonlyMap<string, readonly NetworkMeaning[]> | undefined;
+  /** For people: each network once. Absent: those of `networks`. */
+  networkNames?: readonly string[] | undefined;
+};
 
 /** The network devices of the pod, as far as rules name them by what they are for. */
 export type DeviceTable = {
@@ -32,10 +46,9 @@ export type LeftOut = {
   verdict?: 'pending' | 'failed';
 };
 
-export type CompileInput = {
+export type CompileInput = PodNetworks & {
   /** Every rule CR of this purpose and namespace, those being deleted included, in any order. */
   rules: readonly RuleObject[];
-  networks: NetworkTable;
   /** Absent: nothing is known of the devices, and rules that need to know wait. */
   devices?: DeviceTable | undefined;
   /** Absent: as a pod to which no coordinator has given one. */

@@ -35,6 +35,8 @@ export const environmentOf = (purpose: string, options: InjectOptions): EnvVar[]
   { name: 'SDEWAN_COORDINATOR_CA_FILE', value: `${MOUNTS.identity}/coordinator-ca.crt` },
   { name: 'SDEWAN_COORDINATOR_TOKEN_FILE', value: `${MOUNTS.identity}/token` },
   { name: 'SDEWAN_NETWORKS_FILE', value: `${MOUNTS.identity}/nfn-network` },
+  { name: 'SDEWAN_ATTACHMENTS_FILE', value: `${MOUNTS.identity}/networks` },
+  { name: 'SDEWAN_NETWORK_STATUS_FILE', value: `${MOUNTS.identity}/network-status` },
   { name: 'SDEWAN_PAUSED_FILE', value: `${MOUNTS.identity}/paused` },
   { name: 'SDEWAN_SERVICE_ACCOUNT_DIR', value: MOUNTS.serviceAccount },
   { name: STATE_DIRECTORY_ENV, value: STATE_DIRECTORY },

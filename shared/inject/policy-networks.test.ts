@@ -44,6 +44,29 @@ describe('annotation policy-networks', () => {
     expect(problems).toEqual([expect.stringContaining(message)]);
   });
 
+  it('takes attachments of Multus, by either name, and never those of another namespace', () => {
+    const asked = (networks: string, namespace?: string, nodus?: string) =>
+      policyNetworksIn(
+        {
+          'sdewan.akraino.org/policy-networks': networks,
+          'k8s.v1.cni.cncf.io/networks': 'lan,apps/wan@w',
+          ...(nodus !== undefined && { 'k8s.plugin.opnfv.org/nfn-network': nodus }),
+        },
+        namespace,
+      );
+    const names = (networks: string, namespace?: string) =>
+      asked(networks, namespace).scope.map(({ name }) => name);
+    expect(names('lan,apps/wan', 'edge')).toEqual(['edge/lan', 'apps/wan']);
+    expect(names('edge/lan=10.1.0.0/24', 'edge')).toEqual(['edge/lan']);
+    expect(asked('wan', 'edge').problems[0]).toContain(
+      '"wan" must be one of cluster, lan, apps/wan',
+    );
+    // In a template.
+    expect(asked('edge/lan,lan').problems).toEqual([]);
+    const nodus = '{"interface":[{"name":"lan","interface":"net0"}]}';
+    expect(asked('lan', 'edge', nodus).problems[0]).toContain('"lan" may be each of lan, edge/lan');
+  });
+
   it('names the cluster alone on a pod whose networks cannot be read', () => {
     expect(read('ovn-net1', undefined, '{').problems[0]).toContain('must be one of cluster');
     expect(read('cluster', undefined, '{').problems).toEqual([]);

@@ -2,14 +2,15 @@
  * Annotations `policy-networks` and `policy-kinds` of a CNF's pods: of which networks it enforces
  * policies, and which policies.
  */
-import { parseNetworks } from '../compile/networks.ts';
+import { parseNetworks, parseSelections, shortIn } from '../compile/networks.ts';
 import {
+  NETWORKS_ANNOTATION,
   NFN_NETWORK_ANNOTATION,
   POLICY_KINDS_ANNOTATION,
   POLICY_NETWORKS_ANNOTATION,
 } from '../names.ts';
 import { blockText, parseBlock } from '../policy/addresses.ts';
-import { CLUSTER_PLACE, type Scope } from '../policy/networks.ts';
+import { bareName, CLUSTER_PLACE, type Scope } from '../policy/networks.ts';
 
 export type AskedPolicyNetworks = {
   /** With the subnets that the annotation itself says. Empty where it does not parse. */
@@ -21,8 +22,8 @@ export type AskedPolicyNetworks = {
 };
 
 const ADDITIONAL_KIND = 'NetworkPolicy';
-/** Names that Nodus gives to networks; others could not be written into an object. */
-const NAME = /^[A-Za-z0-9._-]{1,63}$/;
+/** Names that Nodus and Multus give to networks; others could not be written into an object. */
+const NAME = /^([a-z0-9-]{0,63}\/)?[A-Za-z0-9._-]{1,63}$/;
 /** The most networks of one CNF. */
 const MAX_NETWORKS = 16;
 const MAX_SUBNETS = 16;
@@ -31,14 +32,18 @@ const MAX_SHOWN = 64;
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** A network may say its subnet, `net1=10.1.0.0/24`, as often as it has some. */
-export const policyNetworksIn = (annotations: Annotations): AskedPolicyNetworks => {
+/**
+ * A network may say its subnet, `net1=10.1.0.0/24`, as often as it has some. In the scope those of
+ * Nodus have plain names, and those of Multus their namespace. `namespace`: that of the pod, if it
+ * is known.
+ */
+export const policyNetworksIn = (annotations: Annotations, namespace = ''): AskedPolicyNetworks => {
   const networks = annotations[POLICY_NETWORKS_ANNOTATION];
   const kinds = annotations[POLICY_KINDS_ANNOTATION];
   const asked =
     networks === undefined
       ? { scope: [] }
-      : askedScope(networks, [CLUSTER_PLACE, ...attachedTo(annotations[NFN_NETWORK_ANNOTATION])]);
+      : askedScope(networks, attachedTo(annotations, namespace), namespace);
   const hasNetworkPolicies = kinds?.trim() === ADDITIONAL_KIND;
   return {
     scope: 'scope' in asked ? asked.scope : [],
@@ -58,15 +63,15 @@ export const policyNetworksIn = (annotations: Annotations): AskedPolicyNetworks 
 const askedScope = (
   value: string,
   known: readonly string[],
+  namespace: string,
 ): { scope: Scope } | { problem: string } => {
   const found = new Map<string, string[]>();
   for (const entry of value.split(',').map((text) => text.trim())) {
     const at = entry.indexOf('=');
-    const name = at < 0 ? entry : entry.slice(0, at);
-    if (!known.includes(name)) {
-      const names = known.slice(0, MAX_NETWORKS).join(', ');
-      return { problem: `${shown(entry)} must be one of ${names}` };
-    }
+    const asked = at < 0 ? entry : entry.slice(0, at);
+    const meant = meantBy(asked, known, namespace);
+    if ('problem' in meant) return meant;
+    const { name } = meant;
     const subnets = found.get(name) ?? [];
     found.set(name, subnets);
     if (at < 0) continue;
@@ -81,14 +86,35 @@ const askedScope = (
   return { scope: [...found].map(([name, subnets]) => ({ name, subnets })) };
 };
 
+const meantBy = (
+  asked: string,
+  known: readonly string[],
+  namespace: string,
+): { name: string } | { problem: string } => {
+  const meant = [asked, `${namespace}/${asked}`].filter((one) => known.includes(one));
+  if (meant.length > 1) return { problem: `${shown(asked)} may be each of ${meant.join(', ')}` };
+  const [name = asked] = meant;
+  // A template says nothing of its namespace.
+  const isIn = namespace === '' && known.includes(asked.replace(/^[^/]+/, ''));
+  if (meant.length > 0 || isIn) return { name };
+  const names = known.slice(0, MAX_NETWORKS).map((one) => shortIn(namespace, one));
+  return { problem: `${shown(asked)} must be one of ${names.join(', ')}` };
+};
+
 /** None where the annotation cannot be read, which is said elsewhere. */
-const attachedTo = (annotation: string | undefined): string[] => {
-  try {
-    const names = [...parseNetworks(annotation).keys()];
-    return names.filter((name) => NAME.test(name) && name !== CLUSTER_PLACE);
-  } catch {
-    return [];
-  }
+const attachedTo = (annotations: Annotations, namespace: string): string[] => {
+  const named = (read: () => readonly string[]): string[] => {
+    try {
+      return read().filter((name) => NAME.test(name) && bareName(name) !== CLUSTER_PLACE);
+    } catch {
+      return [];
+    }
+  };
+  const nodus = named(() => [...parseNetworks(annotations[NFN_NETWORK_ANNOTATION]).keys()]);
+  const multus = named(() =>
+    parseSelections(annotations[NETWORKS_ANNOTATION], namespace).map(({ name }) => name),
+  );
+  return [...new Set([CLUSTER_PLACE, ...nodus, ...multus])];
 };
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN));

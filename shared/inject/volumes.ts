@@ -1,5 +1,11 @@
 /** The volumes that injection adds, and where the agent finds them: the same for env and mounts. */
-import { NFN_NETWORK_ANNOTATION, PAUSED_ANNOTATION, REPORT_AUDIENCE } from '../names.ts';
+import {
+  NETWORKS_ANNOTATION,
+  NETWORK_STATUS_ANNOTATION,
+  NFN_NETWORK_ANNOTATION,
+  PAUSED_ANNOTATION,
+  REPORT_AUDIENCE,
+} from '../names.ts';
 import type { InjectOptions } from './options.ts';
 import { own } from '../util/own.ts';
 import { OWN_LOGIN_DIRECTORY } from './own-login-files.ts';
@@ -81,6 +87,8 @@ export const agentVolumes = (options: VolumeOptions): Volume[] => [
       },
     },
     downward('nfn-network', `metadata.annotations['${NFN_NETWORK_ANNOTATION}']`),
+    downward('networks', `metadata.annotations['${NETWORKS_ANNOTATION}']`),
+    downward('network-status', `metadata.annotations['${NETWORK_STATUS_ANNOTATION}']`),
     downward('paused', `metadata.annotations['${PAUSED_ANNOTATION}']`),
   ]),
   // A full one of our own, since pods may switch the automatic one off.

@@ -21,6 +21,8 @@ export const reasons = {
   WaitingForInterface: 'OpenWRT lacks an interface or a setting that the rule needs',
   WaitingForDevice:
     'the CNF pod lacks a network device, an address or a default route that the rule needs',
+  WaitingForNetwork:
+    'Multus has not yet written which interface of the CNF pod a network is that the rule names',
   WaitingForSecret: 'a key of a Secret does not exist, or the agent may not read it',
   WaitingForPods:
     'the coordinator has not yet written the addresses of the pods that the rule selects',
@@ -31,7 +33,8 @@ export const reasons = {
   ForeignController:
     "another controller, such as ICN's, has replaced the section of the rule; the agent does not touch it for ten minutes",
   InvalidSpec: 'the spec is invalid; pods that had an earlier valid generation keep it in force',
-  UnknownNetwork: 'the rule names a network that the CNF pod is not attached to',
+  UnknownNetwork:
+    'the rule names a network that the CNF pod is not attached to, or a name that several of its networks have',
   NameTaken: 'OpenWRT has a section of that name that the agent did not make',
   NameConflict: 'an older rule has the same name on OpenWRT, where - and . become _',
   NameTooLong: 'the name is longer than OpenWRT allows',

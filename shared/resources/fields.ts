@@ -319,10 +319,15 @@ const nameRule = (what: string, pattern = NAME_PATTERN): TextRule => ({
   maxLength: 253,
   pattern,
 });
+/** Nodus: a name. Multus: `name` or `namespace/name`, with `@interface` if the pod has two. */
+const networkRule: TextRule = {
+  must: 'must be the name of a network of the CNF pod: name, namespace/name or name@interface',
+  maxLength: 333,
+  pattern: `([a-z0-9]([a-z0-9-]*[a-z0-9])?/)?${NAME_PATTERN}(@[A-Za-z0-9_.-]{1,15})?`,
+};
 /** An item of a list of networks by name. */
-export const networkName = () => text(nameRule("a network of the pod's annotation nfn-network"));
-export const optionalNetworkName = () =>
-  optionalText(nameRule("a network of the pod's annotation nfn-network"));
+export const networkName = () => text(networkRule);
+export const optionalNetworkName = () => optionalText(networkRule);
 const anyRule = (what: string): TextRule => ({
   ...nameRule(what, `${NAME_PATTERN}|[*]`),
   must: `must be the name of ${what}, or * for any`,

@@ -32,7 +32,7 @@ export type Claim = {
 /** A use of another CR of the same namespace and purpose. `path`: where, e.g. `spec.policy`. */
 export type Reference = { path: string; kind: string; name: string };
 
-/** A use of a network of the CNF pod's `nfn-network` annotation. */
+/** A use of a network of the CNF pod. */
 export type NetworkUse = { path: string; network: string };
 
 /**

@@ -22,7 +22,8 @@ const block = () =>
 
 const DIRECTIONS = ['ingress', 'egress'] as const;
 
-const MAX_PLACE_LENGTH = 1_024;
+/** Enough for 16 networks with their namespaces. */
+const MAX_PLACE_LENGTH = 2_048;
 const MAX_REFUSAL = 1_024;
 
 /** The agents' reasons that the coordinator finds. */
@@ -63,7 +64,7 @@ export const policyEnforcementSpec = z.strictObject({
     .describe('The NetworkPolicy, or MultiNetworkPolicy: change that to change the rule.'),
   place: z
     .string()
-    .regex(/^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)*$/)
+    .regex(/^[A-Za-z0-9._/-]+(,[A-Za-z0-9._/-]+)*$/)
     .max(MAX_PLACE_LENGTH)
     .describe(
       "Which addresses are meant: cluster, the pods' own ones, and names of second networks.",

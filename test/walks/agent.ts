@@ -154,11 +154,12 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     pace,
     source,
     secrets: { follow: () => undefined, values: () => new Map(), unknown: () => [] },
-    networks: () =>
-      new Map([
+    networks: () => ({
+      networks: new Map([
         ['ovn-net1', 'net1'],
         ['ovn-net2', 'net2'],
       ]),
+    }),
     devices: () => ({ defaultRoute: 'eth0', byAddress: new Map() }),
     place: () => ({ distance: 3, peers: new Map() }),
     onPlaced: () => undefined,

@@ -8,6 +8,7 @@ import {
   networkHasOneZone,
   valueIsTheSame,
 } from './conflicts.ts';
+import { networkNames } from '../cnfs.ts';
 import { isUnused, purposeIsServed, referencesExist } from './references.ts';
 import { filtersToLookUp, linksToLookUp, tiesOf, tiesToLookUp } from '../ties.ts';
 import { filterOf, identified, type KeptRule } from '../../sources/kept-rule.ts';
@@ -144,6 +145,21 @@ describe('networks', () => {
       reason: 'UnknownNetwork',
       message: 'spec.network[1]: x is not a network of the CNF; it has: ovn-net1, ovn-net2',
     });
+  });
+
+  it('may be named with an interface that Multus has not written yet', () => {
+    const both = networkNames([
+      { namespace: 'edge', nodus: undefined, selections: 'lan,apps/wan', status: undefined },
+    ]);
+    const named = (network: string) =>
+      networksExist(
+        change({ after: rule('FirewallZone', 'z', { network: [network] }) }),
+        facts({ networks: both }),
+        context,
+      )?.message;
+    for (const network of ['lan@net1', 'edge/lan', 'apps/wan'])
+      expect(named(network)).toBeUndefined();
+    expect(named('wan@net1')).toContain('it has: apps/wan, lan');
   });
 
   it('are not looked at while there is no CNF', () => {
@@ -286,6 +302,15 @@ describe('two zones on one network', () => {
     expect(words(on('lan', 'ovn-net1'), zone('wan'))).toBe(
       'spec.network[1]: ovn-net1 is in FirewallZone wan as well; the firewall puts each packet into the zone that comes first',
     );
+  });
+
+  it('are warned of by either name of an attachment in the namespace', () => {
+    const namespace = 'ns';
+    const wan = (network: string) =>
+      rule('FirewallZone', 'wan', { network: [network] }, { namespace });
+    const attached = on('lan', 'ns/net', { namespace });
+    expect(words(attached, wan('net'))).toContain('FirewallZone wan');
+    expect(words(attached, wan('apps/net'))).toBeUndefined();
   });
 
   it.each([

@@ -49,15 +49,25 @@ export const metadataIsValid: Check = ({ operation, before, after, kind }) => {
   };
 };
 
-/** Networks that the spec names, against the CNF's `nfn-network`. Silent while there is no CNF. */
+/**
+ * Networks that the spec names, against the CNF's annotations. Multus names interfaces later.
+ * Silent while there is no CNF.
+ */
 export const networksExist: Check = ({ after, specChanged, kind }, { networks }) => {
   if (after === undefined || !specChanged || networks === undefined || !kind.networks)
     return undefined;
   const checked = checkSpec(kind, after.spec);
   if ('problem' in checked) return undefined;
-  const unknown = kind.networks(checked.spec).filter(({ network }) => !networks.has(network));
+  const unknown = kind
+    .networks(checked.spec)
+    .filter(({ network }) => !networks.has(network.replace(/@.*/, '')));
   if (unknown.length === 0) return undefined;
-  const known = [...networks].sort().join(', ') || 'none';
+  const own = `${after.metadata.namespace}/`;
+  const known =
+    [...networks]
+      .filter((name) => !name.startsWith(own))
+      .sort()
+      .join(', ') || 'none';
   return {
     reason: 'UnknownNetwork',
     message: `${unknown.map(({ path, network }) => `${path}: ${network}`).join(', ')} is not a network of the CNF; it has: ${known}`,

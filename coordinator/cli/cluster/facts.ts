@@ -1,9 +1,10 @@
 /** What a cluster has of CNFs and rules, as far as the user may see it. */
 import * as z from 'zod';
+import { networkTextsIn } from '#shared/compile/networks.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { INJECT_ANNOTATION } from '#shared/inject/annotations.ts';
-import { AGENT_CONTAINER, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { podResource } from '../../sources/workload.ts';
@@ -66,6 +67,6 @@ const podOf = (object: RuleObject): VisiblePod => {
     name: metadata.name,
     agentImage: agent?.image,
     optedOut: metadata.annotations?.[INJECT_ANNOTATION] === 'false',
-    networks: metadata.annotations?.[NFN_NETWORK_ANNOTATION],
+    networks: networkTextsIn(metadata.annotations, metadata.namespace),
   };
 };

@@ -77,5 +77,5 @@ export const podWith = (networks: string): NonNullable<ClusterFacts['pods']>[num
   name: 'cnf-1-a',
   agentImage: 'a',
   optedOut: false,
-  networks,
+  networks: { namespace: 'default', nodus: networks, selections: undefined, status: undefined },
 });

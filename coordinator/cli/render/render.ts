@@ -2,11 +2,11 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
-import { parseNetworks } from '#shared/compile/networks.ts';
-import type { NetworkTable, Verdict } from '#shared/compile/types.ts';
+import { networksIn } from '#shared/compile/networks.ts';
+import type { NetworkTable, PodNetworks, Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
-import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import { NETWORKS_ANNOTATION, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
@@ -78,7 +78,7 @@ export const rulesIn = (
     namespace,
     cnf,
     rules: placed.flatMap((one) => [one.rule, ...childrenOf(one, remarks)]),
-    networks: table,
+    networks: table?.networks,
   }));
 };
 
@@ -86,7 +86,7 @@ type Group = {
   namespace: string;
   cnf: string;
   placed: readonly Placed[];
-  table: NetworkTable | undefined;
+  table: PodNetworks | undefined;
 };
 
 const groupsIn = (
@@ -95,7 +95,7 @@ const groupsIn = (
   { problems }: Remarks,
 ): Group[] => {
   const all = sources.flatMap(({ file, objects }) => objects.map((one) => ({ ...one, file })));
-  const tables = networksIn(all, problems);
+  const tables = networksOfCnfs(all, problems);
   const rules = all.flatMap((source) => ruleIn(source, problems) ?? []);
   const groups = Map.groupBy(unique(rules, problems), ({ rule: { metadata } }) =>
     JSON.stringify([metadata.namespace, metadata.labels?.[PURPOSE_LABEL]]),
@@ -105,7 +105,7 @@ const groupsIn = (
     const cnf = first?.rule.metadata.labels?.[PURPOSE_LABEL];
     if (!first || cnf === undefined) return [];
     const { namespace } = first.rule.metadata;
-    return [{ namespace, cnf, placed, table: networks ?? tables.get(cnf) }];
+    return [{ namespace, cnf, placed, table: networks ? { networks } : tables.get(cnf) }];
   });
 };
 
@@ -208,21 +208,22 @@ const unique = (placed: readonly Placed[], problems: Remark[]): Placed[] => {
 };
 
 /** By purpose, of the workloads and pods. */
-const networksIn = (
+const networksOfCnfs = (
   all: readonly (Located & { file: string })[],
   problems: Remark[],
-): ReadonlyMap<string, NetworkTable> => {
-  const tables = new Map<string, NetworkTable>();
+): ReadonlyMap<string, PodNetworks> => {
+  const tables = new Map<string, PodNetworks>();
   for (const source of all)
-    for (const { path } of workloadPlaces(source.value)) {
+    for (const { path, namespace = 'default' } of workloadPlaces(source.value)) {
       const template = templateSchema.safeParse(valueAt(source.value, path)).data;
       const purpose = template?.metadata?.labels?.[PURPOSE_LABEL];
       if (!template || purpose === undefined) continue;
       try {
-        tables.set(purpose, parseNetworks(podFactsOf(template).networks));
+        tables.set(purpose, networksIn(podFactsOf(template, namespace).networks));
       } catch (error) {
-        const field = [...path, 'metadata', `annotations[${NFN_NETWORK_ANNOTATION}]`].join('.');
-        problems.push(remark(source, field, `must be the JSON of Nodus: ${messageOf(error)}`));
+        const field = [...path, 'metadata', 'annotations'].join('.');
+        const words = `${NFN_NETWORK_ANNOTATION} must be the JSON of Nodus, and ${NETWORKS_ANNOTATION} a list of Multus`;
+        problems.push(remark(source, field, `${words}: ${messageOf(error)}`));
       }
     }
   return tables;
@@ -235,12 +236,16 @@ const templateSchema = z.looseObject({
 type Remarks = { problems: Remark[]; notes: Remark[] };
 const compiled = (
   group: readonly Placed[],
-  table: NetworkTable | undefined,
+  table: PodNetworks | undefined,
   remarks: Remarks,
 ): RenderedPackage[] => {
   const children = group.flatMap((parent) => childrenOf(parent, remarks));
   const rules = [...group.map(({ rule }) => rule), ...children];
-  const { desired, verdicts } = compileOffline(rules, table ?? new Map<string, string>());
+  const { desired, verdicts } = compileOffline(
+    rules,
+    table?.networks ?? new Map<string, string>(),
+    table,
+  );
   const byRule = new Map(group.map((one) => [one.rule, one]));
   for (const verdict of verdicts) {
     const one = byRule.get(verdict.rule);
@@ -252,13 +257,18 @@ const compiled = (
 };
 
 /** Only the CNF, the cluster or the coordinator can tell. */
-const OF_THE_CNF = new Set<string>(['WaitingForDevice', 'WaitingForPods', 'WaitingForSecret']);
+const OF_THE_CNF = new Set<string>([
+  'WaitingForNetwork',
+  'WaitingForDevice',
+  'WaitingForPods',
+  'WaitingForSecret',
+]);
 const NOT_HERE = 'which does not exist for this purpose';
 
 const sort = (
   { source }: Placed,
   { reason, message }: Verdict,
-  table: NetworkTable | undefined,
+  table: PodNetworks | undefined,
   { problems, notes }: Remarks,
 ): void => {
   for (const part of partsOf(message)) {

@@ -103,6 +103,15 @@ describe('where a policy holds', () => {
     expect(scopeOf(multi(), both)).toBeUndefined();
   });
 
+  it('finds a MultiNetworkPolicy for attachments of Multus by namespace and name', () => {
+    const selected = { 'k8s.v1.cni.cncf.io/networks': 'lan' };
+    const gateway = gatewayOf(pod('a', 'lan=10.4.0.0/24', selected));
+    expect(scopeOf(multi('edge/lan'), gateway)).toEqual({
+      scope: [{ name: 'edge/lan', subnets: ['10.4.0.0/24'] }],
+    });
+    expect(scopeOf(multi('apps/lan', 'edge-lan'), gateway)).toBeUndefined();
+  });
+
   it('is not known while no subnet of a network is', () => {
     expect(scopeOf(multi('net1'), gatewayOf(pod('a', 'net1')))).toEqual({ unknown: 'net1' });
     expect(scopeOf(multi('pnet'), gatewayOf(pod('a', 'pnet=10.7.0.0/16')))).toEqual({

@@ -11,7 +11,7 @@ import {
 } from '#shared/policy/networks.ts';
 import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
 import type { PolicyPlace } from './objects.ts';
-import { subnetsIn } from './second-addresses.ts';
+import { subnetsIn } from '../../sources/second-addresses.ts';
 
 /** A CNF that asks for policies. `networks`: second ones, with all known subnets. */
 export type Gateway = PolicyPlace & {
@@ -37,7 +37,9 @@ export const gatewaysOf = (
   const gateways = [...byPlace.values()].flatMap((ofPlace): Gateway[] => {
     const [first] = ofPlace;
     if (first === undefined) return [];
-    const said = ofPlace.map(({ annotations }) => policyNetworksIn(annotations));
+    const said = ofPlace.map(({ annotations, namespace }) =>
+      policyNetworksIn(annotations, namespace),
+    );
     for (const [at, one] of said.entries())
       for (const message of one.problems)
         invalid.push({ object: (ofPlace[at] ?? first).object, message });
@@ -80,7 +82,7 @@ export const scopeOf = (
   const isAsked = (name: string): boolean =>
     kind === 'NetworkPolicy'
       ? gateway.hasNetworkPolicies
-      : networks.some((network) => bareName(network) === name);
+      : networks.some((network) => network === name || bareName(network) === name);
   const second = gateway.networks.filter(({ name }) => isAsked(name));
   const unknown = second.find(({ subnets }) => subnets.length === 0);
   if (unknown) return { unknown: unknown.name };

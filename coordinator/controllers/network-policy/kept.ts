@@ -31,7 +31,7 @@ import { shortened } from '#shared/util/shortened.ts';
 import { addressedStatusSchema, addressesIn } from '../../sources/pod-addresses.ts';
 import { podResource } from '../../sources/workload.ts';
 import type { PolicyShares } from './policy-shares.ts';
-import { secondAddressesIn } from './second-addresses.ts';
+import { secondAddressesIn } from '../../sources/second-addresses.ts';
 
 export type AnyPolicy = Policy | UnreadPolicy;
 export type WatchedPolicy = KubeObject & { policy: AnyPolicy };
@@ -48,10 +48,14 @@ export type WatchedNamespace = KubeObject & { labels: Labels };
 
 const MAX_POLICY_FOR = 4_096;
 
-const networksOf = (kind: PolicyKind, annotations: Labels = {}): string[] => {
+/** With their namespaces: a bare name is one of the policy's own. */
+const networksOf = (kind: PolicyKind, namespace: string, annotations: Labels = {}): string[] => {
   const named = own(annotations, POLICY_FOR_ANNOTATION) ?? '';
   if (kind === 'NetworkPolicy' || named.length > MAX_POLICY_FOR) return [];
-  return named.split(',').map((each) => each.trim());
+  return named
+    .split(',')
+    .map((each) => each.trim())
+    .map((each) => (each.includes('/') ? each : `${namespace}/${each}`));
 };
 
 /**
@@ -64,7 +68,7 @@ const policyOf = (
   shares: PolicyShares,
 ): AnyPolicy => {
   const { annotations, generation = 0, name, namespace, uid } = object.metadata;
-  const networks = networksOf(kind, annotations);
+  const networks = networksOf(kind, namespace, annotations);
   const identity = { kind, namespace, name, uid, generation, networks };
   const { data: spec, error } = networkPolicySpecSchema.safeParse(object['spec'] ?? {});
   const tooLong = shares.take(identity, JSON.stringify(spec ?? {}).length);

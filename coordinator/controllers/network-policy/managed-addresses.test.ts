@@ -49,6 +49,21 @@ describe('the addresses of a pod that policies count', () => {
     expect(withManaged(forged, [adopted()], released).secondAddresses).toEqual(other);
   });
 
+  it('are those of its NetworkPorts by the full name of an attachment, and of no other namespace', () => {
+    const network = adopted();
+    const managed = { ...network, spec: { ...network.spec, names: ['edge/lan'] } };
+    const said = ['edge/lan', 'lan', 'apps/lan'].map((name) => ({
+      network: name,
+      addresses: ['10.1.0.3'],
+    }));
+    const seen = withManaged({ ...forged, secondAddresses: said }, [managed], [port(1, 'p')]);
+    expect(seen.secondAddresses).toEqual([
+      { network: 'apps/lan', addresses: ['10.1.0.3'] },
+      { network: 'edge/lan', addresses: ['10.1.0.1', 'fd00::1'] },
+      { network: 'lan', addresses: ['10.1.0.1', 'fd00::1'] },
+    ]);
+  });
+
   it('are as the pod says until the network has claimed those of running pods', () => {
     expect(withManaged(forged, [networkObject()], [])).toEqual(forged);
   });

@@ -64,7 +64,9 @@ export const createManagedAddresses = (options: Options): ManagedAddresses => {
 
 /** None of a network whose running pods are not claimed yet: their annotations still count. */
 const namesOf = (network: ManagedNetwork): string[] =>
-  isAdopted(network) ? network.spec.names.map(bareName) : [];
+  isAdopted(network)
+    ? [...new Set(network.spec.names.flatMap((name) => [name, bareName(name)]))]
+    : [];
 
 /** In managed networks the addresses of NetworkPorts, in others those that the pod says. */
 export const withManaged = (

@@ -49,6 +49,12 @@ describe('what a pod asks for', () => {
     ['no MAC', { multus: '[{"name":"a","mac":"x"}]' }, 'x is no MAC'],
     ['no address', { multus: '[{"name":"a","ips":["x/24"]}]' }, 'x/24 is no address'],
     ['no list', { multus: '[1]' }, NETWORKS_ANNOTATION],
+    [
+      'no name in the short form',
+      { multus: 'a/b/c' },
+      'a/b/c must be [namespace/]name[@interface]',
+    ],
+    ['more than can be kept', { multus: 'a,'.repeat(32) + 'a' }, 'more than 32 entries'],
   ])('is not read where it has %s', (_, texts, problem) => {
     expect(problemOf(texts)).toContain(problem);
   });

@@ -3,6 +3,7 @@
  * and in both forms of Multus, and the same annotations with the addresses that it is given. Pure.
  */
 import * as z from 'zod';
+import { isEmpty, readSelections, wordsOf, type Selection } from '#shared/compile/multus.ts';
 import { NETWORKS_ANNOTATION, NFN_NETWORK_ANNOTATION } from '#shared/names.ts';
 import { parseAddress } from '#shared/policy/addresses.ts';
 import { jsonIn } from '#shared/util/json.ts';
@@ -23,7 +24,6 @@ export type Ask = {
 };
 export type Asks = { asks: readonly Ask[] } | { problem: string };
 
-export const MAX_TEXT = 16_384;
 const MAX_ENTRIES = 32;
 const MAC = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
 
@@ -35,14 +35,6 @@ const nodusEntry = z.looseObject({
   macAddress: z.string().max(17).optional(),
 });
 const nodusSchema = z.looseObject({ interface: z.array(nodusEntry).max(MAX_ENTRIES) });
-const multusEntry = z.looseObject({
-  name,
-  namespace: z.string().max(63).optional(),
-  interface: z.string().max(64).optional(),
-  ips: z.array(z.string().max(64)).max(8).optional(),
-  mac: z.string().max(17).optional(),
-});
-const multusSchema = z.array(multusEntry).max(MAX_ENTRIES);
 
 /** `namespace`: of the pod. */
 export const asksIn = (texts: AskTexts, namespace: string): Asks => {
@@ -69,9 +61,9 @@ const annotationOf = (by: Ask['by']): string =>
 const bare = (text: string): string => text.split('/', 1)[0] ?? '';
 
 const nodusAsks = (text: string | undefined): Asks => {
-  if (text === undefined || text.trim() === '') return { asks: [] };
+  if (isEmpty(text)) return { asks: [] };
   const { data, error } = nodusSchema.safeParse(jsonIn(text));
-  if (data === undefined) return { problem: unread(NFN_NETWORK_ANNOTATION, error) };
+  if (data === undefined) return { problem: `${NFN_NETWORK_ANNOTATION}: ${wordsOf(error)}` };
   return {
     asks: data.interface.map((entry, at) => ({
       by: 'nodus',
@@ -84,9 +76,6 @@ const nodusAsks = (text: string | undefined): Asks => {
   };
 };
 
-const unread = (annotation: string, { issues: [issue] }: z.ZodError): string =>
-  `${annotation}: ${[issue?.path.join('.'), issue?.message].filter(Boolean).join(': ')}`;
-
 const multusAsks = (text: string | undefined, namespace: string): Asks => {
   const entries = multusEntries(text);
   if ('problem' in entries) return entries;
@@ -94,7 +83,7 @@ const multusAsks = (text: string | undefined, namespace: string): Asks => {
     asks: entries.map((entry, at) => ({
       by: 'multus',
       at,
-      name: `${entry.namespace ?? namespace}/${entry.name}`,
+      name: `${entry.namespace || namespace}/${entry.name}`,
       // As Multus calls those without a name.
       interface: entry.interface || `net${at + 1}`,
       fixed: entry.ips ?? [],
@@ -103,26 +92,13 @@ const multusAsks = (text: string | undefined, namespace: string): Asks => {
   };
 };
 
-type MultusEntry = z.infer<typeof multusEntry>;
-
-const multusEntries = (text: string | undefined): MultusEntry[] | { problem: string } => {
-  if (text === undefined || text.trim() === '') return [];
-  const json = text.trim().startsWith('[') ? jsonIn(text) : shortForm(text);
-  const { data, error } = multusSchema.safeParse(json);
-  return data ?? { problem: unread(NETWORKS_ANNOTATION, error) };
+const multusEntries = (text: string | undefined): Selection[] | { problem: string } => {
+  const read = readSelections(text);
+  if ('problem' in read) return { problem: `${NETWORKS_ANNOTATION}: ${read.problem}` };
+  return read.length > MAX_ENTRIES
+    ? { problem: `${NETWORKS_ANNOTATION}: has more than ${MAX_ENTRIES} entries` }
+    : read;
 };
-
-/** `namespace/name@interface, …` */
-const shortForm = (text: string): MultusEntry[] =>
-  text.split(',').map((each) => {
-    const [whole = '', device] = each.trim().split('@');
-    const slash = whole.indexOf('/');
-    return {
-      name: whole.slice(slash + 1),
-      ...(slash > 0 && { namespace: whole.slice(0, slash) }),
-      ...(device !== undefined && { interface: device }),
-    };
-  });
 
 /** An entry of Nodus' list without an address gets that of the entry before it. */
 export const inheriting = (

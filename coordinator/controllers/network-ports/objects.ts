@@ -1,5 +1,6 @@
 /** What is kept of pods and nodes, of which each user that may write pods can write any size. */
 import * as z from 'zod';
+import { ifShort } from '#shared/compile/networks.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import {
@@ -18,8 +19,8 @@ import {
 import { jsonIn } from '#shared/util/json.ts';
 import { own } from '#shared/util/own.ts';
 import { controllerFactsOf, podResource } from '../../sources/workload.ts';
-import { multusEntriesIn, nodusEntriesIn } from '../network-policy/second-addresses.ts';
-import { asksIn, MAX_TEXT, type Ask, type AskTexts } from './asks.ts';
+import { multusEntriesIn, nodusEntriesIn } from '../../sources/second-addresses.ts';
+import { asksIn, type Ask, type AskTexts } from './asks.ts';
 
 export type PresentAddresses = { name: string; interface: string; addresses: readonly string[] };
 
@@ -88,14 +89,9 @@ const asksOf = (texts: AskTexts, namespace: string): readonly Ask[] => {
 
 type Annotations = Readonly<Record<string, string>>;
 
-const textIn = (annotations: Annotations, name: string): string | undefined => {
-  const text = own(annotations, name);
-  return text !== undefined && text.length > MAX_TEXT ? undefined : text;
-};
-
 export const askTextsIn = (annotations: Annotations): AskTexts => ({
-  nfn: textIn(annotations, NFN_NETWORK_ANNOTATION),
-  multus: textIn(annotations, NETWORKS_ANNOTATION),
+  nfn: ifShort(own(annotations, NFN_NETWORK_ANNOTATION)),
+  multus: ifShort(own(annotations, NETWORKS_ANNOTATION)),
 });
 
 const presentIn = (
@@ -113,7 +109,7 @@ const presentIn = (
     .filter(({ ips }) => ips.length > 0)
     .map(({ name, interface: device, ips }) => ({
       name: name.includes('/') ? name : `${namespace}/${name}`,
-      interface: device,
+      interface: device ?? '',
       addresses: ips,
     })),
 ];

@@ -12,6 +12,7 @@ const waitingFor: ReadonlySet<string> = new Set<ConditionReason | Reason>([
   'WaitingForCnf',
   'WaitingForReference',
   'WaitingForInterface',
+  'WaitingForNetwork',
   'WaitingForDevice',
   'WaitingForSecret',
   'WaitingForPackage',

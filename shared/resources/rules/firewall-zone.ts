@@ -17,9 +17,7 @@ const spec = z.strictObject({
     .array(networkName())
     .min(1)
     .max(MAX_ITEMS)
-    .describe(
-      'Networks of the zone: names in the pod annotation k8s.plugin.opnfv.org/nfn-network.',
-    ),
+    .describe('Networks of the zone, which the CNF pod is attached to.'),
   input: policy().describe('For packets to the CNF itself. Default: that of the section defaults.'),
   output: policy().describe(
     'For packets from the CNF itself. Default: that of the section defaults.',
@@ -108,7 +106,7 @@ export const firewallZone = defineKind({
     ) => [
       section('zone', sectionName, {
         name,
-        network: network.map(interfaceOf),
+        network: [...new Set(network.map(interfaceOf))],
         ...options,
         extra_dest: extra_dest ?? etra_dest,
       }),
@@ -126,7 +124,7 @@ export const firewallZone = defineKind({
     },
     nameOf: ({ name }) => name,
     object: ({ network, etra_dest: _etra, extra_dest: _extra, ...options }, { interfaceOf }) => ({
-      network: network.map(interfaceOf),
+      network: [...new Set(network.map(interfaceOf))],
       ...options,
     }),
   }),

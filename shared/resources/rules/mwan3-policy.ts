@@ -26,7 +26,7 @@ const spec = z.strictObject({
     .array(
       z.strictObject({
         network: networkName().describe(
-          'A network of the pod annotation k8s.plugin.opnfv.org/nfn-network; mwan3 must know its interface.',
+          'A network that the CNF pod is attached to; mwan3 must know its interface.',
         ),
         metric: rank(MAX_METRIC).describe('Members with the lowest metric that are up are used.'),
         weight: rank(MAX_WEIGHT).describe('Share of the traffic among members of equal metric.'),

@@ -24,7 +24,7 @@ const DEFAULT_INTERVAL = '1';
 
 const spec = z.strictObject({
   network: optionalNetworkName().describe(
-    'A network of the pod annotation k8s.plugin.opnfv.org/nfn-network, on whose interface the addresses are. Either this or interface.',
+    'A network that the CNF pod is attached to, on whose interface the addresses are. Either this or interface.',
   ),
   interface: optionalDevice().describe('Device on which the addresses are.'),
   addresses: z

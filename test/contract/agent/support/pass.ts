@@ -165,7 +165,7 @@ export const openPass = async (
       unservedKinds: () => [],
     },
     secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
-    networks: () => networks,
+    networks: () => ({ networks }),
     devices: () => DEVICES,
     place: () => ({ distance: 3, peers: new Map() }),
     onPlaced: () => {},

@@ -54,7 +54,25 @@ describe('addresses in second networks', () => {
     expect(secondAddressesIn({ [STATUS]: status, [NFN]: nfn, [OVN]: ovn })).toEqual([
       { network: 'net1', addresses: ['10.1.0.5', 'fd00::5'] },
       { network: 'pnet', addresses: ['172.16.0.7'] },
+      { network: 'apps/net1', addresses: ['10.1.0.5', 'fd00::5'] },
       { network: 'sriov', addresses: [] },
+    ]);
+  });
+
+  it('keep attachments in two namespaces apart, and follow what Multus writes later', () => {
+    const before = [
+      { name: 'a/b', ips: ['10.1.0.5'] },
+      { name: 'a-b', ips: ['10.3.0.5'] },
+    ];
+    const of = (network: string, entries: object[]) =>
+      secondAddressesIn({ [STATUS]: JSON.stringify(entries) }).find(
+        (one) => one.network === network,
+      )?.addresses;
+    expect([of('a/b', before), of('a-b', before)]).toEqual([['10.1.0.5'], ['10.3.0.5']]);
+    expect(of('c/b', before)).toBeUndefined();
+    expect(of('a/b', [{ name: 'a/b', ips: ['10.1.0.5', 'fd01::5'] }])).toEqual([
+      '10.1.0.5',
+      'fd01::5',
     ]);
   });
 

@@ -1,11 +1,13 @@
 /**
  * The addresses that a pod has in second networks, as Nodus and Multus write them into its
  * annotations. Nodus' list has the interface and not the network, which the entry of `nfn-network`
- * with that interface names. A user with the right to change the pod can write anything there: what
- * does not parse, or is longer than any real one, counts for nothing.
+ * with that interface names. An attachment of Multus is known by its namespace and name, and by its
+ * name alone to a CNF whose `nfn-network` has that. A user with the right to change the pod can
+ * write anything there: what does not parse, or is longer than any real one, counts for nothing.
  */
 import * as z from 'zod';
-import { parseNetworks } from '#shared/compile/networks.ts';
+import { readStatus, type StatusEntry } from '#shared/compile/multus.ts';
+import { ifShort, parseNetworks } from '#shared/compile/networks.ts';
 import {
   NETWORK_STATUS_ANNOTATION,
   NFN_NETWORK_ANNOTATION,
@@ -15,38 +17,20 @@ import { blockText, parseBlock } from '#shared/policy/addresses.ts';
 import { bareName, CLUSTER_PLACE, type SecondAddresses } from '#shared/policy/networks.ts';
 import { jsonIn } from '#shared/util/json.ts';
 
-const MAX_LENGTH = 16_384;
 /** Entries of one pod. */
 const MAX_ENTRIES = 32;
-const MAX_NAME = 317;
 
-const ipsSchema = z.array(z.string().max(64)).max(8);
+const addressSchema = z.string().max(64);
+const ipsSchema = z.array(addressSchema).max(8);
 const ovnSchema = z
   .array(
     z.object({
       // One text up to Nodus v5.0.0, and a list of both families since v5.2.0.
-      ip_address: z.union([
-        z
-          .string()
-          .max(64)
-          .transform((block) => [block]),
-        ipsSchema,
-      ]),
+      ip_address: z.union([addressSchema.transform((block) => [block]), ipsSchema]),
       interface: z.string().max(64),
     }),
   )
   .max(MAX_ENTRIES);
-const statusSchema = z
-  .array(
-    z.object({
-      name: z.string().max(MAX_NAME),
-      interface: z.string().max(64).default(''),
-      default: z.boolean().optional(),
-      ips: ipsSchema.default([]),
-    }),
-  )
-  .max(MAX_ENTRIES);
-
 type Annotations = Readonly<Record<string, string>>;
 
 export const secondAddressesIn = (annotations: Annotations): SecondAddresses[] => {
@@ -55,11 +39,10 @@ export const secondAddressesIn = (annotations: Annotations): SecondAddresses[] =
       network,
       addresses: [block.split('/', 1)[0] ?? block],
     })),
-    ...multusEntriesIn(annotations).map(({ name, ips }) => ({
-      network: bareName(name),
-      addresses: ips,
-    })),
-  ].filter(({ network }) => network !== CLUSTER_PLACE);
+    ...multusEntriesIn(annotations).flatMap(({ name, ips }) =>
+      [...new Set([name, bareName(name)])].map((network) => ({ network, addresses: ips })),
+    ),
+  ].filter(({ network }) => bareName(network) !== CLUSTER_PLACE);
   const merged = new Map<string, string[]>();
   for (const { network, addresses } of found)
     merged.set(network, [...new Set([...(merged.get(network) ?? []), ...addresses])]);
@@ -78,10 +61,10 @@ export const nodusEntriesIn = (annotations: Annotations): z.infer<typeof ovnSche
   parsed(annotations[OVN_INTERFACES_ANNOTATION], ovnSchema) ?? [];
 
 /** As Multus has given them, without the cluster's network. */
-export const multusEntriesIn = (annotations: Annotations): z.infer<typeof statusSchema> =>
-  (parsed(annotations[NETWORK_STATUS_ANNOTATION], statusSchema) ?? []).filter(
-    (entry) => entry.default !== true,
-  );
+export const multusEntriesIn = (annotations: Annotations): StatusEntry[] => {
+  const read = readStatus(ifShort(annotations[NETWORK_STATUS_ANNOTATION]));
+  return 'problem' in read || read.length > MAX_ENTRIES ? [] : read;
+};
 
 const ovnInterfaces = (annotations: Annotations): { network: string; block: string }[] => {
   const entries = nodusEntriesIn(annotations);
@@ -98,9 +81,6 @@ const ovnInterfaces = (annotations: Annotations): { network: string; block: stri
     return network === undefined ? [] : entry.ip_address.map((block) => ({ network, block }));
   });
 };
-
-const ifShort = (text: string | undefined): string | undefined =>
-  text !== undefined && text.length > MAX_LENGTH ? undefined : text;
 
 const parsed = <T>(text: string | undefined, schema: z.ZodType<T>): T | undefined =>
   schema.safeParse(jsonIn(ifShort(text) ?? '')).data;

@@ -1,0 +1,67 @@
+/**
+ * What Multus reads and writes in annotations of pods: the attachments that a pod selects
+ * (`networks`) and those that it has got (`network-status`). Pure.
+ */
+import * as z from 'zod';
+import { jsonIn } from '../util/json.ts';
+
+const name = z.string().min(1).max(317);
+const device = z.string().max(64).optional();
+const addresses = z.array(z.string().max(64)).max(8);
+
+const selectionSchema = z.looseObject({
+  name,
+  namespace: z.string().max(63).optional(),
+  interface: device,
+  ips: addresses.optional(),
+  mac: z.string().max(17).optional(),
+});
+const statusSchema = z.looseObject({
+  name,
+  interface: device,
+  default: z.boolean().optional(),
+  ips: addresses.default([]),
+});
+export type Selection = z.infer<typeof selectionSchema>;
+export type StatusEntry = z.infer<typeof statusSchema>;
+
+const SHORT = /^(?:([^/@\s]+)\s*\/)?\s*([^/@\s]+)(?:\s*@\s*([^/@\s]+))?$/;
+
+export const isEmpty = (text: string | undefined): text is undefined =>
+  text === undefined || text.trim() === '';
+
+/** `text`: in its short form, or JSON. */
+export const readSelections = (text: string | undefined): Selection[] | { problem: string } => {
+  if (isEmpty(text)) return [];
+  // How Multus tells the two forms apart.
+  if (!/[[{"]/.test(text)) return shortSelections(text);
+  const { data, error } = z.array(selectionSchema).safeParse(jsonIn(text));
+  return data ?? { problem: wordsOf(error) };
+};
+
+const shortSelections = (text: string): Selection[] | { problem: string } => {
+  const selections: Selection[] = [];
+  for (const entry of text.split(',')) {
+    const [, namespace, named, asked] = SHORT.exec(entry.trim()) ?? [];
+    if (named === undefined)
+      return { problem: `${entry.trim()} must be [namespace/]name[@interface]` };
+    selections.push({
+      name: named,
+      ...(namespace !== undefined && { namespace }),
+      ...(asked !== undefined && { interface: asked }),
+    });
+  }
+  return selections;
+};
+
+/** Without the cluster's network. */
+export const readStatus = (text: string | undefined): StatusEntry[] | { problem: string } => {
+  if (isEmpty(text)) return [];
+  const { data, error } = z.array(statusSchema).safeParse(jsonIn(text));
+  return data?.filter((entry) => entry.default !== true) ?? { problem: wordsOf(error) };
+};
+
+export const wordsOf = (error: z.ZodError | undefined): string => {
+  const [issue] = error?.issues ?? [];
+  return [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
+};
