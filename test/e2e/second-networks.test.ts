@@ -54,10 +54,16 @@ describe('policies in second networks', async () => {
   let world: ReturnType<typeof policiesIn>;
 
   const table = (): Promise<string> => world.tableOf(cnf);
-  const policy = (kind: string, name: string, from: object[], spec: object = {}): object => ({
+  const policy = (
+    kind: string,
+    name: string,
+    from: object[],
+    spec: object = {},
+    network = 'ovn-net1',
+  ): object => ({
     apiVersion: kind === 'NetworkPolicy' ? 'networking.k8s.io/v1' : `${PLUMBING}/v1beta1`,
     kind,
-    metadata: { name, annotations: { 'k8s.v1.cni.cncf.io/policy-for': 'ovn-net1' } },
+    metadata: { name, annotations: { 'k8s.v1.cni.cncf.io/policy-for': network } },
     spec: {
       podSelector: { matchLabels: { role: 'server' } },
       ingress: [{ from }],
@@ -70,15 +76,21 @@ describe('policies in second networks', async () => {
   beforeAll(async () => {
     namespace = await cluster.createNamespace('second-networks');
     world = policiesIn(cluster, namespace);
-    await world.pod('server', '10.99.2.1', { role: 'server' }, networksOf('10.77.0.11/24'));
-    await world.pod('client', '10.99.2.2', { role: 'client' }, networksOf(['10.77.0.12/24']));
+    await world.pod(
+      'server',
+      '10.99.2.1',
+      { role: 'server' },
+      networksOf(['10.77.0.11/24', 'fd77::11/64']),
+    );
+    await world.pod('client', '10.99.2.2', { role: 'client' }, networksOf('10.77.0.12/24'));
     await createCnf(cluster, {
       namespace,
       purpose: PURPOSE,
       replicas: 1,
       annotations: {
-        [NETWORKS]: `cluster,ovn-net1=${SUBNET}`,
-        ...networksOf(['10.77.0.1/24']),
+        [NETWORKS]: `cluster,ovn-net1=${SUBNET},lan=10.79.0.0/24,lan=fd79::/64`,
+        'k8s.v1.cni.cncf.io/networks': 'lan',
+        ...networksOf(['10.77.0.1/24', 'fd77::1/64']),
       },
     });
     cnf = (await observePods(cluster, namespace, PURPOSE))[0]?.name ?? '';
@@ -105,6 +117,7 @@ describe('policies in second networks', async () => {
       await eventually('it is enforced', () => world.isEnforced('second'));
       expect(await table()).toContain(world.chainOf('second'));
       expect(await table()).toContain('elements = { 10.77.0.12 }');
+      expect(await table()).toContain('fd77::11');
       const [told] = await world.enforcements('second');
       expect(told?.spec.place).toBe('ovn-net1');
       expect(told?.status.scope).toContain("pods' addresses in ovn-net1");
@@ -119,6 +132,30 @@ describe('policies in second networks', async () => {
           true,
       );
       expect(await table()).not.toContain('10.78.0.13');
+    });
+
+    it('hold for attachments of Multus, and for an address that comes later', async () => {
+      const inLan = (network: string, ...ips: string[]) => ({
+        'k8s.v1.cni.cncf.io/network-status': JSON.stringify([{ name: network, ips }]),
+      });
+      const own = `${namespace}/lan`;
+      await world.pod('lan-server', '10.99.2.4', { role: 'lan' }, inLan(own, '10.79.0.11'));
+      await world.pod('lan-client', '10.99.2.5', { role: 'from' }, inLan(own, '10.79.0.12'));
+      await world.pod('apart', '10.99.2.6', { role: 'from' }, inLan('apps/lan', '10.79.0.13'));
+      const from = [{ podSelector: { matchLabels: { role: 'from' } } }, far[1] ?? {}];
+      const spec = { podSelector: { matchLabels: { role: 'lan' } } };
+      await apply(cluster, namespace, policy('MultiNetworkPolicy', 'multus', from, spec, 'lan'));
+      await eventually('it is enforced', () => world.isEnforced('multus'));
+      expect(await table()).toContain('elements = { 10.79.0.12 }');
+      const [told] = await world.enforcements('multus');
+      expect(told?.spec.place).toBe(own);
+      const [[name, text] = []] = Object.entries(inLan(own, '10.79.0.12', 'fd79::12'));
+      const annotate = ['annotate', '-n', namespace, 'pod/lan-client', '--overwrite'];
+      await cluster.kubectl([...annotate, `${name}=${text}`]);
+      await eventually('it follows', async () =>
+        (await table()).includes('elements = { fd79::12 }'),
+      );
+      expect(await table()).not.toContain('10.79.0.13');
     });
 
     it('are not called enforced between neighbours alone', async () => {
