@@ -70,7 +70,7 @@ const AMENDMENTS = `${FOLDER}/amendments.test.ts`;
 const POLICIES = `${FOLDER}/policies.test.ts`;
 
 /** What is read back of mwan3, and random histories of it. */
-const MWAN3 = ['mwan3', 'mwan3-histories'].map((name) => `${FOLDER}/${name}.test.ts`);
+const MWAN3 = ['mwan3', 'mwan3-nft', 'mwan3-histories'].map((name) => `${FOLDER}/${name}.test.ts`);
 
 /** Files of the agent's own login. */
 const ATTACKS = 'test/attacks/agent-login.test.ts';

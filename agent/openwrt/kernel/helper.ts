@@ -140,6 +140,16 @@ chains_of_mwan3() {
 	printf '== refused %s\\n%s\\n%s\\n' "$2" "$(sed -n "\${line:-1}p" "$tried")" "$said" >&3
 }
 
+# The same of a mwan3 that makes them with nft itself: in a table of its own, or in fw4's.
+chains_in_nft() {
+	echo '== nft'
+	for table in mwan3 fw4; do
+		nft -s -t list table inet $table | awk '$1 == "chain" && $2 ~ /^mwan3_/ { of = 1 }
+			of
+			/^\t}/ { of = 0 }'
+	done
+}
+
 # Which table is loaded now. Each load of fw4 replaces its file of state, under this lock, so that the file is the same one as long as the
 # table is; that spares nft, which would read all rules to list the tables, when the change has to be quick.
 name_table() {
@@ -175,7 +185,7 @@ state)
 	df -Pk /etc/config /var/run/rpcd
 	# To start a program takes longer than to pass on what is not looked for.
 	chains=$(nft list chains)
-	if [ \${#chains} -lt 65536 ]; then echo "$chains"; else echo "$chains" | grep -e '^table inet fw4 ' -e 'chain mwan3_hook '; fi
+	if [ \${#chains} -lt 65536 ]; then echo "$chains"; else echo "$chains" | grep -e '^table inet fw4 ' -e 'chain mwan3_hook ' -e 'chain mwan3_prerouting '; fi
 	echo "charon $(pidof charon)"
 	# Without routes and rules of ours there is nothing to look for.
 	asked=$(grep -e '^config ro' -e '^config ru' /etc/config/network)
@@ -204,8 +214,12 @@ mwan3)
 			read -r state <"$file" && [ "$state" = online ] && printf ' %s' "\${file##*/}" >&3
 		done
 		echo >&3
-		chains_of_mwan3 iptables ipv4
-		chains_of_mwan3 ip6tables ipv6
+		if grep -q 'inet [mf]w' /lib/mwan3/common.sh; then
+			chains_in_nft >&3
+		else
+			chains_of_mwan3 iptables ipv4
+			chains_of_mwan3 ip6tables ipv6
+		fi
 	} 3>"$FOUND" >/dev/null
 	md5sum "$FOUND"
 	;;

@@ -45,8 +45,8 @@ export type Kernel = {
 };
 
 const FW4 = 'table inet fw4';
-/** One for each family of addresses, where iptables makes rules of nft. */
-const MWAN3 = 'chain mwan3_hook';
+/** One for each family of addresses, where iptables makes rules of nft; or mwan3's own of nft. */
+const MWAN3 = /chain mwan3_(?:hook|prerouting) /;
 const HASH = /^[0-9a-f]{32}/m;
 const CHARON = /^charon /;
 /** A line of `df -Pk`: file system, size, used, available, in kilobytes. */
@@ -96,15 +96,14 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const { hash, lines } = state;
     const isKnown = hash === '' || hash === seen.hash;
     const routing = isKnown ? hash && seen.routing : await found(look.session, hash, look.signal);
-    const linesWith = (word: string): number => lines.filter((line) => line.includes(word)).length;
     seen = {
       hash,
       routing,
-      hasFw4: linesWith(FW4) > 0,
+      hasFw4: lines.some((line) => line.includes(FW4)),
       charon: lines.find((line) => CHARON.test(line)) ?? '',
       space: spaceIn(lines),
     };
-    inMwan3.hooksSeen(linesWith(MWAN3));
+    inMwan3.hooksSeen(lines.filter((line) => MWAN3.test(line)).length);
   };
 
   const compare = ({ contents, capabilities }: Look): KernelLook => {

@@ -4,7 +4,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { found } from './calls.ts';
 import { sameAgain, THOROUGH_LOOK_MS, type Ask, type Look } from './look.ts';
 import { compareMwan3, type Mwan3Compared } from './mwan3.ts';
-import { readIptables } from './mwan3-iptables.ts';
+import { readMwan3 } from './mwan3-read.ts';
 import { allLack, type Compared } from './sections.ts';
 
 /** `passes`: what it has loaded is not known yet. */
@@ -67,7 +67,7 @@ export const createMwan3Look = (ask: Ask, clock: Pick<Clock, 'monotonic'>): Mwan
       const compared =
         hooks >= (expectedHooks ?? 0)
           ? lacking(sections, text)
-          : allLack(sections, "mwan3's rules in nft's table mangle");
+          : allLack(sections, "mwan3's rules in nft");
       return { ...compared, passes: text === undefined };
     },
   };
@@ -76,5 +76,5 @@ export const createMwan3Look = (ask: Ask, clock: Pick<Clock, 'monotonic'>): Mwan
 const lackingMwan3 = (sections: readonly UciSection[], text: string | undefined): Mwan3Compared =>
   compareMwan3(sections, () => {
     if (text === undefined) throw new Error('mwan3 is being reloaded');
-    return readIptables(text);
+    return readMwan3(text);
   });

@@ -2,32 +2,26 @@
  * What verb `mwan3` of the helper prints: mwan3's chains in the words of `iptables -S`, and what
  * iptables-restore refuses. Pure and total.
  */
-import { keyOf, networkOf, portsOf, protocolOf, type Mwan3Match } from './mwan3-match.ts';
 import {
-  MWAN3_FAMILIES,
-  type LoadedFamily,
-  type LoadedPolicy,
-  type Mwan3Family,
-  type Mwan3Loaded,
-} from './mwan3.ts';
+  builtInOf,
+  keyOf,
+  networkOf,
+  portsOf,
+  protocolOf,
+  type Mwan3Match,
+} from './mwan3-match.ts';
+import { MWAN3_FAMILIES, type LoadedFamily, type LoadedPolicy, type Mwan3Family } from './mwan3.ts';
 
-/** Undefined: this OpenWRT has no iptables, so its mwan3 is another one. */
-export const readIptables = (text: string): Mwan3Loaded | undefined => {
-  const parts = new Map(
-    text.split(/^== /m).map((part): [string, readonly string[]] => {
-      const [head = '', ...lines] = part.trimEnd().split('\n');
-      const [name = '', ...words] = head.split(' ');
-      return name === 'online' ? [name, words] : [head, lines];
-    }),
-  );
-  const families = new Map(
+/** The families that this OpenWRT has programs for. `parts`: what the helper printed, by title. */
+export const readIptables = (
+  parts: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<Mwan3Family, LoadedFamily> =>
+  new Map(
     MWAN3_FAMILIES.flatMap((family): [Mwan3Family, LoadedFamily][] => {
       const lines = parts.get(family);
       return lines ? [[family, familyIn(lines, parts.get(`refused ${family}`))]] : [];
     }),
   );
-  return families.size === 0 ? undefined : { online: new Set(parts.get('online')), families };
-};
 
 const POLICY = /^-N mwan3_policy_(\S+)$/;
 /** What leaves by a device of an offline member has a comment `out <interface> <device>`. */
@@ -117,23 +111,11 @@ const targetOf = (
   { jump = '', mark = '' }: Draft,
   sticky: ReadonlyMap<string, string>,
 ): Mwan3Match['target'] | undefined => {
-  if (jump === 'MARK') return builtInOf(mark);
+  if (jump === 'MARK') {
+    const [value = NaN, mask = NaN] = mark.split('/').map(Number);
+    return builtInOf(value, mask);
+  }
   const [, kind, name = ''] = /^mwan3_(policy|rule)_(.+)$/.exec(jump) ?? [];
   if (kind === undefined) return undefined;
   return kind === 'policy' ? { policy: name } : { policy: sticky.get(name) ?? '', stickyAs: name };
-};
-
-/**
- * mwan3 marks by numbers of as many bits as its mask has: the last is `default`, the one before
- * `unreachable`, then `blackhole`.
- */
-const builtInOf = (mark: string): { builtIn: string } | undefined => {
-  const [value = NaN, mask = NaN] = mark.split('/').map(Number);
-  const lowest = mask & -mask;
-  const rest = mask & ~lowest;
-  const missing = (mask & ~value) >>> 0;
-  if (Number.isNaN(value + mask)) return undefined;
-  if (missing === 0) return { builtIn: 'default' };
-  if (missing === lowest >>> 0) return { builtIn: 'unreachable' };
-  return missing === (rest & -rest) >>> 0 ? { builtIn: 'blackhole' } : undefined;
 };

@@ -25,4 +25,30 @@ export const networkOf = (text: string): string => {
   return network.includes('/0 of ') ? '' : network;
 };
 
-export const portsOf = (text: string): string => text.replaceAll(/[ ,]+/g, ',');
+/** nft sorts them and joins what touches; without names, the same ports are the same text. */
+export const portsOf = (text: string): string => {
+  const words = text.split(/[ ,]+/).filter((word) => word !== '');
+  const ranges = words.map((word) => word.split(':').map(Number));
+  if (ranges.flat().some(Number.isNaN)) return words.join(',');
+  const joined: [number, number][] = [];
+  for (const [from = 0, to = from] of ranges.toSorted(([a = 0], [b = 0]) => a - b)) {
+    const last = joined.at(-1);
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else joined.push([from, to]);
+  }
+  return joined.map(([from, to]) => (from === to ? from : `${from}:${to}`)).join(',');
+};
+
+/**
+ * mwan3 marks by numbers of as many bits as its mask has: the last is `default`, the one before
+ * `unreachable`, then `blackhole`.
+ */
+export const builtInOf = (value: number, mask: number): { builtIn: string } | undefined => {
+  const lowest = mask & -mask;
+  const rest = mask & ~lowest;
+  const missing = (mask & ~value) >>> 0;
+  if (Number.isNaN(value + mask)) return undefined;
+  if (missing === 0) return { builtIn: 'default' };
+  if (missing === lowest >>> 0) return { builtIn: 'unreachable' };
+  return missing === (rest & -rest) >>> 0 ? { builtIn: 'blackhole' } : undefined;
+};

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
 import { parsePackage } from '#shared/uci/parse.ts';
 import { compareMwan3, type Mwan3Compared } from './mwan3.ts';
-import { readIptables } from './mwan3-iptables.ts';
+import { readMwan3 } from './mwan3-read.ts';
 
 const UPLINKS = `
 config interface net1
@@ -39,7 +39,7 @@ const textOf = ({ online = 'net1 net2 six', ipv4 = [], ipv6, refused }: There): 
 
 const compare = (uci: string, there: There): Mwan3Compared => {
   const { sections } = parsePackage('mwan3', UPLINKS + uci);
-  return compareMwan3(sections, () => readIptables(textOf(there)));
+  return compareMwan3(sections, () => readMwan3(textOf(there)));
 };
 const lackingIn = (uci: string, there: There): Record<string, string> =>
   Object.fromEntries(compare(uci, there).lacking);
@@ -292,8 +292,8 @@ describe('what cannot be read', () => {
   });
 
   it('is another mwan3 where there is no iptables', () => {
-    expect(readIptables('== online net1\n')).toBeUndefined();
-    expect(readIptables('')).toBeUndefined();
+    expect(readMwan3('== online net1\n')).toBeUndefined();
+    expect(readMwan3('')).toBeUndefined();
   });
 
   const words = fc.constantFrom(
@@ -341,7 +341,7 @@ describe('what cannot be read', () => {
   it('stops nothing', () => {
     fc.assert(
       fc.property(sections, texts, (uci, text) => {
-        const there = readIptables(`== ipv4\n${text}`);
+        const there = readMwan3(`== ipv4\n${text}`);
         compareMwan3(uci, () => there);
       }),
     );

@@ -2,8 +2,8 @@
  * Whether the kernel has what package mwan3 asks for: each rule in its place, for each family of
  * addresses that it is for, and each policy with the members that mwan3 calls online, so that an
  * uplink that goes down takes nothing out of force. What there should be is made of the package as
- * mwan3 makes it (mwan3.sh of 2.11). Pure. Which program prints the chains only its reader knows
- * (`mwan3-iptables.ts`).
+ * mwan3 makes it (mwan3.sh of 2.11 to 2.12, and of its successor 3 for nft). Pure. Which program
+ * prints the chains only its reader knows (`mwan3-iptables.ts`, `mwan3-nft.ts`).
  */
 import type { UciSection } from '#shared/uci/model.ts';
 import { keyOf, networkOf, portsOf, protocolOf } from './mwan3-match.ts';
@@ -13,9 +13,11 @@ export const MWAN3_FAMILIES = ['ipv4', 'ipv6'] as const;
 export type Mwan3Family = (typeof MWAN3_FAMILIES)[number];
 
 export type LoadedPolicy = {
-  /** Interface -> weight. */
-  members: ReadonlyMap<string, number>;
+  /** Interface -> weight, which one alone need not have. */
+  members: ReadonlyMap<string, number | undefined>;
   lastResort: string | undefined;
+  /** Why the reader does not know what it does. */
+  unread?: string;
 };
 
 /** What is loaded for the packets of one family. */
@@ -23,6 +25,10 @@ export type LoadedFamily = {
   /** `keyOf` each rule in order; one that the reader does not understand is in words of its own. */
   rules: readonly string[];
   policies: ReadonlyMap<string, LoadedPolicy>;
+  /** Why there may be more rules than the reader knows. */
+  unread?: string;
+  /** For IPv6, rules without an address come before those with one. */
+  generalFirst?: boolean;
   /** mwan3 loads all rules or none: why it is none, and for which rule, by its key or its name. */
   refused?: { words: string; key?: string; name?: string };
 };
@@ -40,7 +46,7 @@ export type Mwan3Loaded = {
  */
 export type Mwan3Compared = Compared & { refused: ReadonlyMap<string, string> };
 
-/** `read` gives undefined where no reader knows this mwan3. */
+/** `read` gives undefined where no reader knows this mwan3; then nothing can be told. */
 export const compareMwan3 = (
   sections: readonly UciSection[],
   read: () => Mwan3Loaded | undefined,
@@ -48,7 +54,7 @@ export const compareMwan3 = (
   const refused = new Map<string, string>();
   const compared = compareSections(sections, () => {
     const loaded = read();
-    if (loaded === undefined) return () => undefined;
+    if (loaded === undefined) throw new Error('the agent does not know this mwan3');
     const rules = sections.filter(({ type }) => type === 'rule');
     const chains = [...loaded.families].map(([family, there]) =>
       compareChain(rules, family, there),
@@ -89,9 +95,12 @@ type Chain = {
 const compareChain = (
   rules: readonly UciSection[],
   family: Mwan3Family,
-  { rules: there, refused }: LoadedFamily,
+  { rules: there, refused, unread, generalFirst = false }: LoadedFamily,
 ): Chain => {
-  const wanted = rules.filter((rule) => whyUnknown(rule) === undefined && isFor(rule, family));
+  const asked = rules.filter((rule) => whyUnknown(rule) === undefined && isFor(rule, family));
+  const isLater = (rule: UciSection): boolean =>
+    generalFirst && family === 'ipv6' && !isGeneral(rule);
+  const wanted = [...asked.filter((rule) => !isLater(rule)), ...asked.filter(isLater)];
   const keys = wanted.map(wantedKey);
   const culprits = wanted.flatMap(({ name }, at) =>
     refused !== undefined && (name === refused.name || keys[at] === refused.key) ? [name] : [],
@@ -110,6 +119,7 @@ const compareChain = (
       const place = places[at];
       const chain = `mwan3's chain mwan3_rules for ${WORDED[family]}`;
       if (place === undefined) {
+        if (unread !== undefined) throw new Error(`the agent cannot read ${chain}: ${unread}`);
         const none = refused && `mwan3 puts in none of its rules`;
         if (none !== undefined && culprits.length > 0)
           throw new Error(`${none} because of section ${culprits[0]}: ${refused?.words}`);
@@ -145,6 +155,10 @@ const isOfFamily = (rule: UciSection, family: Mwan3Family): boolean => {
   const asked = textOf(rule, 'family');
   return !MWAN3_FAMILIES.some((each) => each === asked) || asked === family;
 };
+
+/** One rule of nft's is for both families. */
+const isGeneral = (rule: UciSection): boolean =>
+  isFor(rule, 'ipv4') && addressesOf(rule).length === 0 && textOf(rule, 'proto') !== 'icmp';
 
 const addressesOf = (rule: UciSection): readonly string[] =>
   ['src_ip', 'dest_ip'].map((option) => textOf(rule, option)).filter((text) => text !== '');
@@ -202,6 +216,8 @@ const lackOfPolicy = (
   const chain = `mwan3's chain mwan3_policy_${policy.name} for ${WORDED[family]}`;
   const there = policies.get(policy.name);
   if (there === undefined) return chain;
+  if (there.unread !== undefined)
+    throw new Error(`the agent cannot read ${chain}: ${there.unread}`);
   const wanted = wantedMembers(asked);
   if (wanted.size === 0) {
     const lastResort = textOf(policy, 'last_resort') || 'unreachable';
@@ -209,7 +225,9 @@ const lackOfPolicy = (
     const isThere = there.members.size === 0 && there.lastResort === isLast;
     return isThere ? undefined : `${isLast} in ${chain}, since no member is online`;
   }
-  const wrong = [...wanted].find(([name, weight]) => there.members.get(name) !== weight);
+  const wrong = [...wanted].find(
+    ([name, weight]) => !there.members.has(name) || (there.members.get(name) ?? weight) !== weight,
+  );
   if (wrong !== undefined) return `member ${wrong[0]} with weight ${wrong[1]} in ${chain}`;
   const more = [...there.members.keys()].find((name) => !wanted.has(name));
   return more === undefined ? undefined : `${chain} without ${more}`;

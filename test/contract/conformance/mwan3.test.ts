@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parsePackage } from '#shared/uci/parse.ts';
 import { compareMwan3, type Mwan3Compared } from '../../../agent/openwrt/kernel/mwan3.ts';
-import { readIptables } from '../../../agent/openwrt/kernel/mwan3-iptables.ts';
+import { readMwan3 } from '../../../agent/openwrt/kernel/mwan3-read.ts';
 import { cr, deleted } from '../agent/support/pass.ts';
 import { byChain, isSimulated, onTheSimulator, places, type Place } from './mwan3-places.ts';
 
@@ -70,7 +70,7 @@ config rule 'last'
 `;
 
 const compared = (place: Place, text: string): Mwan3Compared =>
-  compareMwan3(parsePackage('mwan3', text).sections, () => readIptables(place.chains()));
+  compareMwan3(parsePackage('mwan3', text).sections, () => readMwan3(place.chains()));
 
 describe.each(places)('mwan3 on %s', (_where, open) => {
   let place: Place;
