@@ -144,6 +144,7 @@ export const createApp = (deps: AppDeps): Hono<Env> => {
     const shown = {
       viewer,
       path: url.pathname,
+      now: clock.now(),
       isIncomplete: overview.isIncomplete(),
       isYoung: overview.isYoung(),
     };

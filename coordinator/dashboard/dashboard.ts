@@ -4,6 +4,8 @@
  */
 import type { HttpBindings } from '@hono/node-server';
 import type { KubeClient } from '#shared/kube/client.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -15,10 +17,13 @@ import { createExplain } from './explain.ts';
 import { createFirewall } from './firewall.ts';
 import { createLive } from './live.ts';
 import { createRuleReader } from './read-rules.ts';
+import { createShares } from './shares.ts';
 import { createReviews } from './viewer/reviews.ts';
 import { createRights } from './viewer/rights.ts';
 import { createSessions } from './viewer/sessions.ts';
 import { Overview, type OverviewDeps } from './overview.ts';
+
+const purposeSchema = cnfDeploymentResource.spec.pick({ template: true });
 
 export type DashboardOptions = {
   client: KubeClient;
@@ -59,8 +64,24 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
     clock,
     log,
   });
+  /** A watch that fails leaves them out. */
+  const rollOuts = new Rules({
+    client,
+    namespace,
+    kinds: [cnfDeploymentResource],
+    revisionOf: () => '',
+    tiesOf: ({ metadata, spec }) => {
+      const purpose = purposeSchema.safeParse(spec).data?.template.metadata.labels[PURPOSE_LABEL];
+      return purpose === undefined ? [] : [`${metadata.namespace}/${purpose}`];
+    },
+    isRead: () => false,
+    onChange: () => overview.mark(),
+    clock,
+    log,
+  });
   const overview = new Overview({
     ...sources,
+    rollOuts,
     rules: [sources.rules, makers],
     notReady: () => [...options.notReady(), ...makers.unknown.keys()],
     silentAfterMs: options.silentAfterMs,
@@ -95,6 +116,7 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
     events,
     explain: createExplain({ reader, ...known }),
     firewall: createFirewall({ reader, ...known }),
+    shares: createShares({ reader, ...known }),
     reviews,
     rights: createRights(reviews, clock),
     sessions,
@@ -109,7 +131,7 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
     mark: () => overview.mark(),
     run: async (signal) => {
       signal.addEventListener('abort', () => stopped.abort(signal.reason), { once: true });
-      await Promise.all([makers.run(signal), events.run(signal)]);
+      await Promise.all([makers.run(signal), rollOuts.run(signal), events.run(signal)]);
     },
   };
 };

@@ -3,7 +3,10 @@ import type { NetworkTexts } from '#shared/compile/networks.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
-import { kindOf, kinds } from '#shared/resources/registry.ts';
+import { createRedaction } from '#shared/protocol/redaction.ts';
+import { stringify } from 'yaml';
+import { secretsIn, shownObject } from '../views/shown-object.ts';
+import { POLICY, shownKindOf, shownKinds } from './resources.ts';
 import { explanationOf, type Explanation } from '../views/explanation.ts';
 import { statusOf, type PodKnowledge } from '../controllers/cnf-status/status.ts';
 import type { RecentEvent } from './latest-events.ts';
@@ -23,8 +26,11 @@ export type RuleToExplain = Cnf & {
   events: readonly Omit<RecentEvent, 'namespace' | 'involved'>[];
 };
 
-/** Undefined: it is gone, or too many wait. @throws KubeError */
-export type Explain = (wanted: RuleToExplain) => Promise<Explanation | 'gone' | 'busy'>;
+/** `yaml`: of the object, without secrets. */
+export type Explained = { view: Explanation; yaml: string };
+
+/** `busy`: too many wait. @throws KubeError */
+export type Explain = (wanted: RuleToExplain) => Promise<Explained | 'gone' | 'busy'>;
 
 export type ExplainDeps = {
   reader: RuleReader;
@@ -39,7 +45,7 @@ export const createExplain = ({ reader, ...known }: ExplainDeps): Explain => {
   ): Promise<RuleObject[]> => {
     const found = await Promise.all(
       referencesOf(rule).map(async ({ kind, name }) => {
-        const definition = kindOf(kind);
+        const definition = shownKindOf(kind);
         return definition && sees(kind) ? reader.one(definition, namespace, name) : undefined;
       }),
     );
@@ -48,25 +54,35 @@ export const createExplain = ({ reader, ...known }: ExplainDeps): Explain => {
 
   return async (wanted) => {
     const { kind, name, namespace, purpose, count } = wanted;
-    const definition = kindOf(kind);
+    const definition = shownKindOf(kind);
     if (!definition) return 'gone';
     return reader.inTurn(async () => {
       const rule = await reader.one(definition, namespace, name);
       if (!rule) return 'gone';
       // In a CNF with more, only those rules are read that the rule refers to.
       const isLarge = count > MAX_COMPILED || purpose === '';
-      const all = isLarge
-        ? await nearby(rule, wanted)
-        : await reader.allOf(
-            wanted,
-            kinds.filter((each) => wanted.sees(each.kind)),
-          );
+      const all =
+        isLarge || kind === POLICY
+          ? await nearby(rule, wanted)
+          : await reader.allOf(
+              wanted,
+              shownKinds.filter((each) => wanted.sees(each.kind)),
+            );
       const read = all.find(({ metadata }) => metadata.uid === rule.metadata.uid);
       const facts = factsOf(read ? all : [...all, rule], wanted, known);
       const view = explanationOf(read ?? rule, facts, wanted.events);
-      return withinRights(guarded(view, definition, { isLarge, count }), wanted);
+      return {
+        view: withinRights(guarded(view, definition, { isLarge, count }), wanted),
+        yaml: yamlOf(rule),
+      };
     });
   };
+};
+
+const yamlOf = (rule: RuleObject): string => {
+  const redaction = createRedaction();
+  redaction.add(secretsIn(rule));
+  return stringify(shownObject(rule, redaction), { lineWidth: 0, aliasDuplicateObjects: false });
 };
 
 /** What the viewer has no right to list is not read: the page must not say that it is not there. */
@@ -114,13 +130,17 @@ export const factsOf = (
  */
 const guarded = (
   view: Explanation,
-  { holdsKeys }: KindDefinition,
+  { holdsKeys, kind }: KindDefinition,
   { isLarge, count }: { isLarge: boolean; count: number },
 ): Explanation => ({
   ...view,
   ...(holdsKeys && {
     uci: [],
     uciMissing: 'its sections can have keys; `kubectl sdewan explain` shows them',
+  }),
+  ...(kind === POLICY && {
+    uci: [],
+    uciMissing: 'agents load it into the kernel, beside what OpenWRT makes of its configuration',
   }),
   notes: [
     ...view.notes,

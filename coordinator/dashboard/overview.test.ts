@@ -25,6 +25,7 @@ it('computes nothing anew of many rules that did not change', () => {
         uidsOfPurpose: () => new Set(versions.keys()),
       },
     ],
+    rollOuts: { get: () => undefined, uids: () => [].values(), uidsOfPurpose: () => new Set() },
     pods: {
       all: () => [],
       ofPurpose: () => [],

@@ -4,6 +4,7 @@
  * are looked at; no more than two CNFs are kept.
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
+import type { Information } from '#shared/protocol/information.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { Recent } from '#shared/util/recent.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
@@ -13,6 +14,9 @@ import type { CnfPods } from '../sources/cnf-pods.ts';
 import type { PodKnowledge } from '../controllers/cnf-status/status.ts';
 import type { PodReport } from '../rule-status/pod-report.ts';
 import type { Rules, RuleVersion } from '../sources/rules.ts';
+import { upKey } from '../reports/reports.ts';
+import type { CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import type { Rule } from '../sources/rule.ts';
 
 /** `purpose` '': of rules that have none. */
@@ -21,6 +25,8 @@ export type Cnf = { namespace: string; purpose: string };
 export type OverviewDeps = {
   /** Together all kinds. */
   rules: readonly Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>[];
+  /** CNFDeployments, by the purpose of their pods. */
+  rollOuts: Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>;
   pods: Pick<CnfPods, 'all' | 'ofPurpose' | 'placeOf'>;
   podsKnown: (of: Cnf) => readonly PodKnowledge[];
   reportOf: (podUid: string) => PodReport | undefined;
@@ -53,7 +59,15 @@ export type PodView = {
   driftRepairs: number;
   /** Its agent has reported to this replica. */
   hasReported: boolean;
+  wans: readonly Wan[];
+  tunnels: readonly Tunnel[];
 };
+/** `since`: as far as this coordinator has seen. */
+type Seen = { since: string };
+export type Wan = Information['wans'][number] & Seen;
+export type Tunnel = Information['tunnels'][number] & Seen;
+
+export type RollOut = { name: string; uid: string; status: CnfDeploymentStatus };
 
 export type RuleRow = { object: RuleObject; state: RuleStateView };
 /** `of`: what it was made of. */
@@ -101,6 +115,21 @@ export class Overview {
     return this.#tallies.of;
   }
 
+  /** Rules that are not in sync. */
+  *out(isWanted: (rule: Rule) => boolean): Iterable<RuleRow> {
+    for (const version of this.#all())
+      if (tallyOf(version.rule).inSync === 0 && isWanted(version.rule)) yield rowOf(version);
+  }
+
+  rollOutsOf({ namespace, purpose }: Cnf): RollOut[] {
+    const { rollOuts } = this.#deps;
+    return [...rollOuts.uidsOfPurpose(namespace, purpose)].flatMap((uid) => {
+      const { object } = rollOuts.get(uid) ?? {};
+      const status = statusSchema.safeParse(object?.status).data;
+      return object && status ? [{ name: object.metadata.name, uid, status }] : [];
+    });
+  }
+
   /** In the order of OpenWRT's configuration. */
   rulesOf({ namespace, purpose }: Cnf): readonly RuleRow[] {
     const key = `${namespace}/${purpose}`;
@@ -143,6 +172,7 @@ export class Overview {
           agentImage: pods.placeOf(uid).agentImage ?? '',
           driftRepairs: report?.openwrt.driftRepairs ?? 0,
           hasReported: report !== undefined,
+          ...uplinksOf(pod),
         };
       })
       .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -188,6 +218,17 @@ export class Overview {
     return all;
   }
 }
+
+const statusSchema = cnfDeploymentResource.schema.shape.status.unwrap();
+
+const uplinksOf = ({ reported }: PodKnowledge): Pick<PodView, 'wans' | 'tunnels'> => {
+  const since = (key: string): string => new Date(reported?.upSince.get(key) ?? 0).toISOString();
+  const { wans = [], tunnels = [] } = reported?.information ?? {};
+  return {
+    wans: wans.map((one) => ({ ...one, since: since(upKey('wan', one.interface, one.up)) })),
+    tunnels: tunnels.map((one) => ({ ...one, since: since(upKey('tunnel', one.name, one.up)) })),
+  };
+};
 
 const rowOf = (of: RuleVersion): KeptRow => ({
   of,

@@ -2,14 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { RuleStatus } from '#shared/protocol/status.ts';
 import { ready } from '../cli/cluster/testing.ts';
 import { report } from '../testing/facts.ts';
 import type { RecentEvent } from './latest-events.ts';
 import { dashboardOf, podOf, SILENT_AFTER_MS, type Cluster } from './testing.ts';
 import type { Access } from './viewer/reviews.ts';
 
-const withStatus = (object: RuleObject, status: RuleStatus | undefined): RuleObject => ({
+const withStatus = (object: RuleObject, status: object | undefined): RuleObject => ({
   ...object,
   status,
 });
@@ -34,7 +33,21 @@ const event: RecentEvent = {
 };
 const pods = [podOf('cnf-1-a'), podOf('cnf-1-b')];
 const reports = new Map(pods.map(({ uid }) => [uid, report([])]));
-const usual: Partial<Cluster> = { rules: [zone, out], pods, reports, events: [event] };
+const information = {
+  wans: [
+    { interface: 'net7', up: true, status: 'online' },
+    { interface: 'net8', up: false, status: 'offline' },
+  ],
+  tunnels: [{ name: 'hub-main', up: false, state: 'DOWN', starts: true, words: 'no proposal' }],
+};
+const usual: Partial<Cluster> = {
+  rules: [zone, out],
+  pods,
+  reports,
+  events: [event],
+  information,
+  now: '2026-01-01T00:10:00Z',
+};
 
 const seen = async (
   given: Partial<Cluster>,
@@ -61,18 +74,71 @@ describe('the page of a rule', () => {
   });
 });
 
+describe('what is wrong', () => {
+  const many = Array.from({ length: 200 }, (_, at) =>
+    withStatus(ruleOf('FirewallRule', `aa${at}`, spec), ready(true, 'InSync')),
+  );
+
+  it.each(['/', '/cnf/default/cnf-1'])(
+    'stands before all else at %s, with its message and what to do, among 200 rules',
+    async (path) => {
+      const { words } = await seen({ ...usual, rules: [zone, ...many, out] }, path);
+      const found = words.indexOf(
+        '✗ not in sync: AgentSilent – FirewallRule/reject-80 of cnf-1 in default, 10m ago the agent does not report any more (1 of 2 pods: cnf-1-b) What to do: See An agent does not report',
+      );
+      const list = words.indexOf('aa0');
+      expect(found).toBeGreaterThan(0);
+      expect(list === -1 || found < list).toBe(true);
+    },
+  );
+
+  it('is one for all rules of one cause', async () => {
+    const broken = many.map((one) => withStatus(one, ready(false, 'InvalidSpec', 'no port')));
+    const { words, text } = await seen({ ...usual, rules: broken }, '/');
+    expect(words.match(/InvalidSpec/g)).toHaveLength(1);
+    expect(words).toContain('and 195 more');
+    expect(text).toContain('href="/cnf/default/cnf-1?state=out#search"');
+  });
+
+  it('names WANs and tunnels that are down, once for all pods', async () => {
+    const { words } = await seen(usual, '/');
+    expect(words).toContain('✗ offline – WAN net8 on cnf-1-a, cnf-1-b of cnf-1');
+    expect(words).toContain('✗ down – Tunnel hub-main on cnf-1-a, cnf-1-b of cnf-1');
+    expect(words).toContain('no proposal What to do: Look at the other side');
+  });
+
+  it('names a roll-out that failed', async () => {
+    const condition = {
+      type: 'Degraded',
+      status: 'True',
+      reason: 'RolledBack',
+      message: 'late',
+      lastTransitionTime: '',
+    };
+    const rollOuts = [rollOut({ conditions: [condition] })];
+    const { words } = await seen({ ...usual, rollOuts }, '/');
+    expect(words).toContain('✗ RolledBack – CNFDeployment/edge of cnf-1 in default late');
+  });
+
+  it('says so when there is nothing', async () => {
+    const { words } = await seen({ rules: [zone] }, '/');
+    expect(words).toContain('Nothing, of what you may see.');
+  });
+});
+
 describe('the page of all CNFs', () => {
   it('has state, since when, rules, pods, agents and drift of each', async () => {
     const { words, text } = await seen(usual, '/');
     expect(words).toContain(
-      'cnf-1 default ✗ not in sync 2026-01-01 00:00:00 UTC 1 of 2 2 of 2 sdewan-agent:1 3, last 2026-01-01 00:00:09 UTC',
+      'cnf-1 default ✗ not in sync 10m ago 1 of 2 2 of 2 2 of 4 0 of 2 sdewan-agent:1 3, last 9m51s ago',
     );
+    expect(text).toContain('title="2026-01-01 00:00:00 UTC"');
     expect(text).toContain('href="/cnf/default/cnf-1"');
   });
 
   it('finds a CNF by its name', async () => {
-    expect((await seen(usual, '/?q=cnf-2')).text).not.toContain('/cnf/default/cnf-1');
-    expect((await seen(usual, '/?q=cnf-1')).text).toContain('/cnf/default/cnf-1');
+    expect((await seen(usual, '/?q=cnf-2')).words).not.toContain('cnf-1 default');
+    expect((await seen(usual, '/?q=cnf-1')).words).toContain('cnf-1 default');
   });
 
   it('shows rules without a CNF', async () => {
@@ -89,6 +155,70 @@ describe('the page of all CNFs', () => {
   });
 });
 
+const rollOut = (status: object): RuleObject =>
+  withStatus(ruleOf('CNFDeployment', 'edge', {}), status);
+
+describe('the page of a CNF, on its traffic', () => {
+  const at = '/cnf/default/cnf-1';
+  const members = [
+    { network: 'ovn-net1', metric: 1, weight: 3 },
+    { network: 'ovn-net2', metric: 1, weight: 1 },
+  ];
+  const uplinks: Partial<Cluster> = {
+    ...usual,
+    networks:
+      '{"interface": [{"name": "ovn-net1", "interface": "net7"}, {"name": "ovn-net2", "interface": "net8"}]}',
+    rules: [
+      withStatus(ruleOf('Mwan3Policy', 'balance', { members }), ready(true, 'InSync')),
+      withStatus(ruleOf('IpsecHost', 'hub', {}), ready(true, 'InSync')),
+    ],
+  };
+
+  it('has WANs with what is theirs now of each policy, and tunnels with their rule', async () => {
+    const { words, text } = await seen(uplinks, at);
+    expect(words).toContain('net7 cnf-1-a ✓ online 10m ago 100 % of balance');
+    expect(words).toContain('net8 cnf-1-a ✗ offline 10m ago 0 % of balance');
+    expect(words).toContain('hub-main cnf-1-a ✗ DOWN no proposal 10m ago IpsecHost/hub');
+    expect(text).toContain('href="/rule/default/Mwan3Policy/balance"');
+  });
+
+  it('has the stage of a roll-out and what it waits for', async () => {
+    const rollOuts = [
+      rollOut({ stage: 'Staging', stageTime: '2026-01-01T00:05:00Z', waitsFor: ['a rule'] }),
+    ];
+    expect((await seen({ ...usual, rollOuts }, at)).words).toContain(
+      'edge … Staging 5m ago a rule',
+    );
+    const may = (_: string, { resource }: Access) => resource !== 'cnfdeployments';
+    expect((await seen({ ...usual, rollOuts, may }, at)).words).not.toContain('Staging');
+  });
+
+  it('has NetworkPolicies with the pods that they protect, each with a page', async () => {
+    const policy = withStatus(ruleOf('PolicyEnforcement', 'shop.web.1a2b', {}), {
+      ...ready(true, 'InSync'),
+      selectedPods: { selected: 3, enforced: 2, summary: '2/3' },
+      notEnforced: [{ reason: 'OtherNode', pods: 1, examples: ['shop/db'] }],
+    });
+    const rules = [policy, out];
+    const { words, text } = await seen({ ...usual, rules }, at);
+    expect(words).toContain('shop/web ✓ in sync 2/3 OtherNode: 1 (shop/db) 10m ago');
+    const path = '/rule/default/PolicyEnforcement/shop.web.1a2b';
+    expect(text).toContain(`href="${path}"`);
+    expect((await seen({ ...usual, rules }, path)).words).toContain('kind: PolicyEnforcement');
+  });
+
+  it.each([
+    ['mwan3policies', '100 % of'],
+    ['pods', '100 % of'],
+    ['cnfstatuses', 'net7'],
+    ['ipsechosts', 'IpsecHost'],
+  ])('says nothing that takes the right to list %s', async (resource, words) => {
+    expect((await seen(uplinks, at)).words).toContain(words);
+    const may = (_: string, access: Access) => access.resource !== resource;
+    expect((await seen({ ...uplinks, may }, at)).words).not.toContain(words);
+  });
+});
+
 describe('the page of a CNF', () => {
   it('has its rules in the order of OpenWRT, with the state on each pod', async () => {
     const later = ruleOf('FirewallRule', 'aaa', spec, {
@@ -96,10 +226,10 @@ describe('the page of a CNF', () => {
     });
     const { words } = await seen({ ...usual, rules: [later, out, zone] }, '/cnf/default/cnf-1');
     expect(words).toContain(
-      'FirewallRule/reject-80 ✗ not in sync: AgentSilent the agent does not report any more (1 of 2 pods: cnf-1-b) 2026-01-01 00:00:00 UTC ✓ in sync ✗ AgentSilent',
+      'FirewallRule/reject-80 ✗ not in sync: AgentSilent the agent does not report any more (1 of 2 pods: cnf-1-b) 10m ago 1 of 2 cnf-1-b ✗ AgentSilent',
     );
     const places = ['FirewallZone/lan', 'FirewallRule/reject-80', 'FirewallRule/aaa'].map((name) =>
-      words.indexOf(name),
+      words.lastIndexOf(name),
     );
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(places).not.toContain(-1);
@@ -113,16 +243,15 @@ describe('the page of a CNF', () => {
     ['?state=NotInSync&q=lan', []],
     ['?state=nonsense', ['lan', 'reject-80']],
   ])('shows with %s only %j', async (query, names) => {
-    const { text } = await seen(usual, `/cnf/default/cnf-1${query}`);
-    expect(
-      ['lan', 'reject-80'].filter(
-        (name) => text.includes(`/rule/default/`) && text.includes(`/${name}"`),
-      ),
-    ).toEqual(names);
+    const { words } = await seen(usual, `/cnf/default/cnf-1${query}`);
+    const list = words.slice(words.indexOf('Rules, in the order'));
+    expect(list.match(/\/(lan|reject-80)(?= )/g) ?? []).toEqual(names.map((name) => `/${name}`));
   });
 
   it('comes in parts of a hundred', async () => {
-    const rules = Array.from({ length: 250 }, (_, at) => ruleOf('FirewallRule', `r${at}`, spec));
+    const rules = Array.from({ length: 250 }, (_, at) =>
+      withStatus(ruleOf('FirewallRule', `r${at}`, spec), ready(true, 'InSync')),
+    );
     const countOn = async (query: string) =>
       (await seen({ rules }, `/cnf/default/cnf-1${query}`)).text.match(/href="\/rule\//g)?.length;
     expect(await countOn('')).toBe(100);
@@ -130,7 +259,7 @@ describe('the page of a CNF', () => {
     expect(await countOn('?page=99')).toBe(50);
     expect(await countOn('?page=-1')).toBe(100);
     const { text } = await seen({ rules }, '/cnf/default/cnf-1?q=r&page=2');
-    expect(text).toContain('href="/cnf/default/cnf-1?q=r&amp;page=3"');
+    expect(text).toContain('href="/cnf/default/cnf-1?q=r&amp;page=3#search"');
   });
 });
 
@@ -165,9 +294,21 @@ describe('the page of a rule', () => {
       crypto_proposal: ['p'],
       connections: [],
     });
-    const rules = [proposal, host];
+    const rules = [
+      proposal,
+      {
+        ...host,
+        metadata: {
+          ...host.metadata,
+          annotations: { presharedKey: 'planted-key', note: 'it is planted-key' },
+        },
+      },
+    ];
     const { words, text } = await seen({ rules }, '/rule/default/IpsecHost/h');
     expect(words).toContain('its sections can have keys');
+    expect(words).toMatch(
+      /YAML, without secrets .* remote: 10.0.0.1 .* pre_shared_key: &quot;\[secret|pre_shared_key: .*\[secret/,
+    );
     expect(text).not.toContain('planted-key');
   });
 
@@ -303,6 +444,11 @@ describe('what others write', () => {
         ...ready(false, EVIL, EVIL),
         outOfSync: [{ pod: EVIL, reason: EVIL, message: EVIL }],
       }),
+      withStatus(ruleOf('PolicyEnforcement', EVIL, spec, { labels: { sdewanPurpose: EVIL } }), {
+        ...ready(false, EVIL, EVIL),
+        selectedPods: { selected: 1, enforced: 0, summary: '<b>' },
+        notEnforced: [{ reason: '<b>', pods: 1, examples: [EVIL] }],
+      }),
     ],
     pods: [podOf(EVIL, { purpose: EVIL, notReady: EVIL, ready: false })],
     reports: new Map([
@@ -320,6 +466,27 @@ describe('what others write', () => {
         type: EVIL,
       },
     ],
+    information: {
+      wans: [{ interface: EVIL, up: false, status: EVIL }],
+      tunnels: [{ name: EVIL, up: false, state: EVIL, starts: true, words: EVIL }],
+    },
+    rollOuts: [
+      withStatus(ruleOf('CNFDeployment', EVIL, {}), {
+        stage: EVIL,
+        stageTime: EVIL,
+        waitsFor: [EVIL],
+        active: EVIL,
+        conditions: [
+          {
+            type: 'Degraded',
+            status: 'True',
+            reason: EVIL,
+            message: EVIL,
+            lastTransitionTime: EVIL,
+          },
+        ],
+      }),
+    ],
     users: new Map([['token-of-ann', { user: { username: EVIL, groups: [] }, endsAt: undefined }]]),
   };
   const coded = encodeURIComponent(EVIL);
@@ -330,6 +497,8 @@ describe('what others write', () => {
     `/cnf/default/${coded}`,
     `/cnf/default/${coded}?q=${coded}&state=${coded}`,
     `/rule/default/FirewallRule/${coded}`,
+    `/rule/default/PolicyEnforcement/${coded}`,
+    `/firewall/default/${coded}`,
     '/events',
     `/${coded}`,
     `/enter?code=${coded}`,

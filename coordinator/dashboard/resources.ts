@@ -1,5 +1,8 @@
 /** What a viewer must be allowed to list in a namespace, to see of it what the dashboard shows. */
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 import { kindOf, kinds } from '#shared/resources/registry.ts';
 import type { Listed } from './viewer/rights.ts';
 
@@ -10,15 +13,22 @@ const listedOf = ({ group, plural }: { group: string; plural: string }): Listed 
   resource: plural,
 });
 
+/** A NetworkPolicy at a CNF, which agents apply as they do a rule. */
+export const POLICY = policyEnforcementResource.kind;
+export const shownKinds: readonly KindDefinition[] = [...kinds, policyEnforcementResource];
+export const shownKindOf = (kind: string): KindDefinition | undefined =>
+  kind === POLICY ? policyEnforcementResource : kindOf(kind);
+
 /** Rules of a kind. */
 export const resourceOf = (kind: string): Listed | undefined => {
-  const known = kindOf(kind);
+  const known = shownKindOf(kind);
   return known && listedOf(known);
 };
 /** Each kind of rules. */
-export const ruleResources: readonly (readonly [kind: string, listed: Listed])[] = kinds.map(
+export const ruleResources: readonly (readonly [kind: string, listed: Listed])[] = shownKinds.map(
   (kind) => [kind.kind, listedOf(kind)],
 );
+export const ROLL_OUTS = listedOf(cnfDeploymentResource);
 /** What is known of CNFs and their pods. */
 export const CNFS = listedOf(cnfStatusResource);
 export const EVENTS: Listed = { group: '', resource: 'events' };

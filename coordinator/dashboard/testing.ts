@@ -6,6 +6,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Information } from '#shared/protocol/information.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { knownPod } from '../controllers/cnf-status/testing.ts';
@@ -17,6 +18,7 @@ import { createApp } from './app.ts';
 import type { RecentEvent } from './latest-events.ts';
 import { createExplain } from './explain.ts';
 import { createFirewall } from './firewall.ts';
+import { createShares } from './shares.ts';
 import { createRuleReader } from './read-rules.ts';
 import { createLive } from './live.ts';
 import type { Access, SignedIn } from './viewer/reviews.ts';
@@ -35,6 +37,11 @@ export type Cluster = {
   notReady: string[];
   /** Annotation of its pods for Nodus. */
   networks: string;
+  rollOuts: RuleObject[];
+  /** By the clock, which is at the epoch otherwise. */
+  now: string;
+  /** What its agents have reported of WANs and tunnels. */
+  information: Partial<Information>;
 };
 
 export const SILENT_AFTER_MS = 45_000;
@@ -53,10 +60,14 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
     ]),
     may: () => true,
     notReady: [],
+    rollOuts: [],
+    now: '',
+    information: {},
     networks: '{"interface": [{"name": "ovn-net1", "interface": "net7"}]}',
     ...given,
   };
   const clock: ManualClock = createManualClock();
+  if (cluster.now !== '') clock.advance(Date.parse(cluster.now));
   const asked: { user: string; access: Access }[] = [];
   const reviews = {
     identify: async (token: string) => cluster.users.get(token),
@@ -64,6 +75,18 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
       asked.push({ user: user.username, access });
       return cluster.may(user.username, access);
     },
+  };
+  const reported = {
+    information: {
+      interfaces: [],
+      routes: [],
+      wans: [],
+      tunnels: [],
+      leftOut: 0,
+      ...given.information,
+    },
+    since: clock.now(),
+    upSince: { get: () => Date.parse('2026-01-01T00:00:00Z') },
   };
   const podsOf = (namespace: string, purpose: string) =>
     cluster.pods.filter((pod) => pod.namespace === namespace && pod.purpose === purpose);
@@ -75,6 +98,7 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
         ip: undefined,
         ready,
         notReady,
+        reported,
         problem: cluster.reports.has(uid) ? undefined : 'the agent has not reported yet',
       }),
     );
@@ -97,6 +121,14 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
           ),
       },
     ],
+    rollOuts: {
+      uids: () => [].values(),
+      get: (uid) => {
+        const object = cluster.rollOuts.find(({ metadata }) => metadata.uid === uid);
+        return object && { resource: NO_RESOURCE, object, rule: ruleOf(object, 'r') };
+      },
+      uidsOfPurpose: () => new Set(cluster.rollOuts.map(({ metadata }) => metadata.uid)),
+    },
     pods: {
       all: () => cluster.pods,
       placeOf: () => ({ node: undefined, ip: undefined, agentImage: 'sdewan-agent:1' }),
@@ -132,6 +164,7 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
     },
     explain: createExplain({ reader, ...known }),
     firewall: createFirewall({ reader, ...known }),
+    shares: createShares({ reader, ...known }),
     rights: createRights(reviews, clock),
   };
   const app = createApp({ ...deps, reviews, sessions, live, isSecure, clock, log: silentLogger });

@@ -27,6 +27,8 @@ export type ZoneMap = {
   zones: readonly Zone[];
   forwardings: readonly Forwarding[];
   redirects: readonly Redirect[];
+  /** By the name of the zone that stands for it: rules name it in the place of a zone. */
+  devices: ReadonlyMap<string, string>;
   /** Rules that are not in it, since they become no section. */
   leftOut: readonly (Made & { why: string })[];
 };
@@ -43,21 +45,30 @@ export const zoneMapOf = (rules: readonly RuleObject[], networks: NetworkTable):
       ]),
     ),
   );
+  const sections = desired.get(PACKAGE) ?? [];
   const ofType = (type: string) =>
-    (desired.get(PACKAGE) ?? []).flatMap((section) => {
+    sections.flatMap((section) => {
       const made = makers.get(section.name);
       return section.type === type && made ? [{ made, option: optionsOf(section) }] : [];
     });
   return {
-    zones: ofType('zone').map(({ made, option }) => ({
-      ...made,
-      zone: option('name'),
-      networks: option('network').split(' '),
-      input: option('input'),
-      output: option('output'),
-      forward: option('forward'),
-      masquerades: option('masq') === '1',
-    })),
+    zones: ofType('zone').flatMap(({ made, option }) =>
+      made.kind === 'FirewallZone'
+        ? [
+            {
+              ...made,
+              zone: option('name'),
+              networks: option('network')
+                .split(' ')
+                .filter((one) => one !== ''),
+              input: option('input'),
+              output: option('output'),
+              forward: option('forward'),
+              masquerades: option('masq') === '1',
+            },
+          ]
+        : [],
+    ),
     forwardings: ofType('forwarding').map(({ made, option }) => ({
       ...made,
       from: option('src'),
@@ -78,6 +89,12 @@ export const zoneMapOf = (rules: readonly RuleObject[], networks: NetworkTable):
           : endOf(option('dest_ip'), option('dest_port')),
       };
     }),
+    devices: new Map(
+      sections
+        .filter(({ type, name }) => type === 'zone' && makers.get(name)?.kind !== 'FirewallZone')
+        .map(optionsOf)
+        .map((option) => [option('name'), option('device')]),
+    ),
     leftOut: verdicts
       .filter(({ sections, verdict }) => sections.length === 0 && verdict !== 'unwanted')
       .map(({ rule, message }) => ({ kind: rule.kind, name: rule.metadata.name, why: message })),

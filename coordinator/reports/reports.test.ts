@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import { NOW, SILENT_AFTER, sentReport } from '../testing/facts.ts';
-import { Reports, type Acceptance } from './reports.ts';
+import { Reports, upKey, type Acceptance } from './reports.ts';
 
 const pod = 'pod-1';
 const BOOT = 'boot-0001';
@@ -167,4 +167,28 @@ it('forgets a pod that is gone', () => {
   reports.forget('pod-1');
   expect(reports.of('pod-1')).toBeUndefined();
   expect(reports.size).toBe(0);
+});
+
+it('knows since when a WAN and a tunnel are as they are, whatever else is reported', () => {
+  const informed = (up: boolean, ms: number, status = 'online') =>
+    reports.inform(
+      pod,
+      {
+        interfaces: [],
+        routes: [],
+        wans: [{ interface: 'net2', up, status }],
+        tunnels: [{ name: 'hub-main', up: true, state: 'ESTABLISHED' }],
+        leftOut: 0,
+      },
+      at(ms),
+    );
+  const since = (what: 'wan' | 'tunnel', name: string, up: boolean) =>
+    (reports.informationOf(pod)?.upSince.get(upKey(what, name, up)) ?? 0) - NOW;
+  informed(true, 1_000);
+  informed(true, 2_000, 'connecting');
+  expect(since('wan', 'net2', true)).toBe(1_000);
+  informed(false, 3_000);
+  informed(true, 4_000);
+  expect(since('wan', 'net2', true)).toBe(4_000);
+  expect(since('tunnel', 'hub-main', true)).toBe(1_000);
 });

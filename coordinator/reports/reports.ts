@@ -39,7 +39,29 @@ type Entry = {
 };
 
 /** What was reported of OpenWRT itself, and when it first came, wall-clock milliseconds. */
-export type Reported = { information: Information; since: number };
+export type Reported = {
+  information: Information;
+  /** When it was first reported, wall-clock milliseconds, as all times here. */
+  since: number;
+  /** By `upKey`: since when WANs and tunnels are as they are, as far as this coordinator saw. */
+  upSince: Pick<ReadonlyMap<string, number>, 'get'>;
+};
+
+/** What tells a WAN or a tunnel that is up from one that is down. */
+export const upKey = (what: 'wan' | 'tunnel', name: string, up: boolean): string =>
+  `${what}/${name}/${up}`;
+
+const upSinceOf = (
+  { wans, tunnels }: Information,
+  before: Reported['upSince'] | undefined,
+  wall: number,
+): ReadonlyMap<string, number> =>
+  new Map(
+    [
+      ...wans.map((one) => upKey('wan', one.interface, one.up)),
+      ...tunnels.map((one) => upKey('tunnel', one.name, one.up)),
+    ].map((key) => [key, before?.get(key) ?? wall]),
+  );
 
 export class Reports {
   readonly #entries = new Map<string, Entry>();
@@ -64,7 +86,9 @@ export class Reports {
 
   /** Only with a report that was accepted. */
   inform(podUid: string, information: Information, { wall }: Moment): void {
-    this.#entryOf(podUid).information = { information, since: wall };
+    const entry = this.#entryOf(podUid);
+    const upSince = upSinceOf(information, entry.information?.upSince, wall);
+    entry.information = { information, since: wall, upSince };
   }
 
   /** The pod is gone, and its uid never comes back. */

@@ -19,7 +19,7 @@ import type { Cluster } from '../cluster/connect.ts';
 import { createLook } from '../cluster/lists.ts';
 import { rightsOf } from '../../views/rights.ts';
 import { COORDINATORS } from '../dashboard/find.ts';
-import { secretsIn, shownLine, shownObject, valuesOfSecret } from './secrets.ts';
+import { secretsIn, shownLine, shownObject, valuesOfSecret } from '../../views/shown-object.ts';
 
 /** `what`: in words, for the list of contents. */
 export type BundleFile = { path: string; what: string; text: string };

@@ -17,7 +17,7 @@ const information: Information = {
   wans: [{ interface: 'net1', up: true, status: 'online' }],
   leftOut: 0,
 };
-const reported = { information, since: Date.UTC(2026, 0, 2, 3, 4, 5) };
+const reported = { information, since: Date.UTC(2026, 0, 2, 3, 4, 5), upSince: new Map() };
 const pod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge =>
   knownPod(name, { reported, ...changes });
 
@@ -75,7 +75,7 @@ describe('the status of a CNF', () => {
 
   it("lists what ICN's controller left", () => {
     const leftOvers = [{ package: 'mwan3', type: 'policy', name: 'balance' }];
-    const reported = { information: { ...information, leftOvers }, since: 0 };
+    const reported = { information: { ...information, leftOvers }, since: 0, upSince: new Map() };
     const status = statusOf([pod('a', { reported })]);
     expect(cnfStatusSchema.parse(status).information?.[0]?.leftOvers).toEqual(leftOvers);
   });
@@ -99,7 +99,7 @@ describe('the status of a CNF', () => {
     };
     const pods = Array.from({ length: 500 }, (_, at) =>
       pod(`pod-${at}`, {
-        reported: { information: much, since: 0 },
+        reported: { information: much, since: 0, upSince: new Map() },
         problem: at % 2 ? 'x'.repeat(900) : undefined,
       }),
     );

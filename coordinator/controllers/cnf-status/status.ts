@@ -1,6 +1,6 @@
 /** The status of CNFStatus objects out of the agents' reports. Pure; equal pods, equal status. */
-import type { Information } from '#shared/protocol/information.ts';
 import { MAX_STATUS_PODS, type CnfStatus, type PodStatus } from '#shared/resources/cnf-status.ts';
+import type { Reported } from '../../reports/reports.ts';
 import { icnModules } from './icn-modules.ts';
 
 /** What is known of one pod. */
@@ -17,7 +17,7 @@ export type PodKnowledge = {
   stranger: boolean;
   /** Why what was reported last may not hold any more; undefined when it does. */
   problem: string | undefined;
-  reported: { information: Information; since: number } | undefined;
+  reported: Reported | undefined;
 };
 
 /** etcd takes 1.5 MiB, more than people read. */
@@ -68,7 +68,7 @@ const headOf = ({ name, namespace, node, purpose, ip }: PodKnowledge) => ({
   ...(ip === undefined ? {} : { ip }),
 });
 
-const reportedOf = ({ information, since }: NonNullable<PodKnowledge['reported']>) => ({
+const reportedOf = ({ information, since }: Reported) => ({
   observedTime: new Date(since).toISOString().replace(/\.\d+Z$/, 'Z'),
   ...(information.firewall ? { firewall: information.firewall } : {}),
   interfaces: information.interfaces,

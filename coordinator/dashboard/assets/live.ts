@@ -13,6 +13,7 @@ export const SCRIPT = `'use strict';
     live.classList.toggle('lost', isLost);
   };
   const clock = () => new Date().toISOString().slice(11, 19) + ' UTC';
+  const skew = Date.now() - Number(live.dataset.now);
   let mark = live.dataset.mark;
   let heardAt = Date.now();
   let lostAt = '';
@@ -32,26 +33,37 @@ export const SCRIPT = `'use strict';
     if (!content.contains(at)) return () => undefined;
     const same = (one) => (at.id ? one.id === at.id : one.getAttribute('href') === at.getAttribute('href'));
     return (now) => {
-      const next = [...now.querySelectorAll('a, [tabindex]')].find(same);
+      const next = [...now.querySelectorAll('a, input, select, summary')].find(same);
       if (next) next.focus({ preventScroll: true });
     };
   };
-  const scrollsIn = (content) =>
-    [...content.querySelectorAll('.scroll[id]')].map((one) => [one.id, one.scrollLeft, one.scrollTop]);
+  const keep = (now, next) => {
+    for (const one of next.querySelectorAll('form[id]')) {
+      const old = now.querySelector('#' + one.id);
+      if (old) one.replaceWith(old);
+    }
+    for (const one of next.querySelectorAll('details[id]'))
+      one.open = (now.querySelector('#' + one.id) || one).open;
+  };
+  const UNITS = [[864e5, 'd'], [36e5, 'h'], [6e4, 'm'], [1e3, 's']];
+  const age = () => {
+    for (const one of document.querySelectorAll('#content time[title]')) {
+      const passed = Math.max(0, Date.now() - skew - Date.parse(one.dateTime));
+      const [size, unit] = UNITS.find(([ms]) => passed >= 2 * ms) || UNITS[3];
+      one.textContent = Math.floor(passed / size) + unit + ' ago';
+    }
+  };
   const show = (text) => {
     const page = new DOMParser().parseFromString(text, 'text/html');
     const next = page.getElementById('content');
     const now = document.getElementById('content');
     if (!next || !now) return;
     const refocus = focusIn(now);
-    const scrolls = scrollsIn(now);
     const taken = document.importNode(next, true);
+    keep(now, taken);
     now.replaceWith(taken);
-    for (const [id, left, top] of scrolls) {
-      const one = document.getElementById(id);
-      if (one) one.scrollTo(left, top);
-    }
     refocus(taken);
+    age();
     mark = (page.getElementById('live') || { dataset: {} }).dataset.mark || mark;
   };
   const refresh = async () => {
@@ -69,6 +81,7 @@ export const SCRIPT = `'use strict';
     }
     if (wanted !== asked) await refresh();
   };
+  age();
   const source = new EventSource('/live?of=' + encodeURIComponent(location.pathname + location.search));
   source.addEventListener('mark', ({ data }) => {
     heard();
@@ -84,6 +97,7 @@ export const SCRIPT = `'use strict';
   source.addEventListener('error', lost);
   const watch = setInterval(() => {
     if (Date.now() - heardAt > SILENT_AFTER_MS) lost();
+    age();
   }, 5000);
 })();
 `;

@@ -61,35 +61,44 @@ input, select, button { font: inherit; color: inherit; background: var(--raised)
   border-radius: .375rem; padding: .25rem .75rem; min-height: 2.5rem; max-width: 100%; }
 button { cursor: pointer; }
 label { color: var(--none); font-size: .875rem; }
-.scroll { overflow: auto; max-width: 100%; max-height: 80vh; margin: .75rem 0; border: 1px solid var(--soft); border-radius: .5rem; }
-table { border-collapse: separate; border-spacing: 0; min-width: 100%; }
-caption { position: sticky; left: 0; text-align: left; font-weight: 600; padding: .5rem .75rem; }
-th, td { text-align: left; vertical-align: top; padding: .5rem .75rem; border-bottom: 1px solid var(--soft);
-  min-width: 7.5rem; max-width: 34rem; overflow-wrap: break-word; }
-tbody tr:last-child > * { border-bottom: 0; }
-tbody tr:hover > * { background: var(--raised); }
-thead th { position: sticky; top: 0; z-index: 1; background: var(--raised); color: var(--none); font-size: .875rem; font-weight: 600; }
-tbody th { position: sticky; left: 0; background: var(--ground); font-weight: normal; min-width: 9rem; max-width: 20rem; }
-time { white-space: nowrap; }
+table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
+caption { text-align: left; } caption h2 { margin: 1rem 0 .5rem; }
+th, td { text-align: left; vertical-align: top; padding: .5rem .75rem; border-bottom: 1px solid var(--soft); }
+tbody tr:hover { background: var(--raised); }
+thead th { background: var(--raised); color: var(--none); font-size: .875rem; font-weight: 600; }
+tbody th { font-weight: normal; }
 td p { margin: .25rem 0 0; overflow-wrap: anywhere; }
 .less { color: var(--none); font-size: .875rem; }
 pre, code { font-family: ui-monospace, monospace; font-size: .9375rem; }
-pre { background: var(--raised); padding: .75rem; tab-size: 4; }
+pre { background: var(--raised); padding: .75rem; tab-size: 4; white-space: pre-wrap; }
+summary { cursor: pointer; font-size: 1.1rem; font-weight: 700; margin: 2rem 0 .5rem; }
 .note, #live.lost, #live noscript { display: block; background: var(--raised); border-left: 4px solid var(--line); border-radius: 0 .375rem .375rem 0; padding: .5rem .75rem; }
 #live.lost { border-left-color: var(--bad); color: var(--bad); font-weight: 600; }
 .good { color: var(--good); } .bad { color: var(--bad); } .wait { color: var(--wait); } .none { color: var(--none); }
 .good, .bad, .wait { font-weight: 600; }
 dt { font-weight: 600; } dd { margin: 0 0 .75rem; }
-dl { border-left: 4px solid var(--bad); padding-left: .75rem; }
-figure { margin: 0; } figcaption { color: var(--none); font-size: .875rem; max-width: 45rem; }
-figure .scroll { padding: 1rem; }
-svg { display: block; } svg text { fill: var(--words); font-size: 13px; } svg .name { font-weight: 600; }
-svg rect { fill: var(--raised); stroke: var(--line); } svg marker path { fill: var(--line); }
-svg .forwarding, svg .redirect { fill: none; stroke: var(--line); stroke-width: 2; } svg .redirect { stroke-dasharray: 6 4; }
-@media (max-width: 40rem) {
+dl, .wrong li { border-left: 4px solid var(--bad); padding-left: .75rem; }
+.wrong { list-style: none; padding: 0; } .wrong li { margin: .75rem 0; } .wrong p { margin: .125rem 0; }
+figure { margin: 0; } figcaption { color: var(--none); font-size: .875rem; }
+.picture { display: grid; grid-template-columns: 4fr 3fr 4fr 3fr 4fr; }
+.picture > p { margin: 0 0 .5rem; color: var(--none); font-size: .875rem; }
+.picture div { position: relative; }
+.picture div > p { height: 4rem; margin: 0 0 1rem; padding: .25rem .75rem; line-height: 1.35; overflow: hidden; display: flex;
+  flex-direction: column; justify-content: center; background: var(--raised); border: 1px solid var(--line); border-radius: .5rem; }
+.picture svg { position: absolute; inset: 0; width: 100%; height: 100%; }
+.picture small { font-size: .8125rem; }
+.picture path { fill: none; stroke: var(--line); stroke-width: 2; vector-effect: non-scaling-stroke; }
+.picture .redirect { stroke-dasharray: 6 4; } .picture .down { stroke: var(--bad); stroke-dasharray: 2 4; }
+@media (max-width: 48rem) {
   body { padding: 0 .75rem 2rem; }
-  th, td { padding: .375rem .5rem; max-width: 15rem; }
-  tbody th { max-width: 10rem; min-width: 7rem; }
   form.fields p { flex-basis: 100%; }
+  thead { position: absolute; left: -99rem; }
+  table, caption, tbody, tr, tbody th, td { display: block; }
+  tr { border-bottom: 1px solid var(--soft); padding: .5rem 0; }
+  tbody th, td { border: 0; padding: .0625rem 0; }
+  td::before { content: attr(data-label) ': '; color: var(--none); font-size: .875rem; }
+  td > p { display: inline; }
+  .picture { grid-template-columns: 6fr 1fr 6fr 1fr 6fr; }
+  .picture div > p { padding: .25rem; font-size: .875rem; }
 }
 `;

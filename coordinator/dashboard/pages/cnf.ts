@@ -2,25 +2,26 @@
 import type { RuleStateView } from '../../views/rule-state.ts';
 import { podStatesOf, wordOf } from '../../views/rules.ts';
 import { STATE_WORDS } from '../../views/status.ts';
-import { CNFS, ruleResources } from '../resources.ts';
-import type { PodView, RuleRow } from '../overview.ts';
-import { seesKind, sightOf, type PageDeps } from './look.ts';
+import { CNFS, PODS, POLICY, ROLL_OUTS, ruleResources } from '../resources.ts';
+import type { PodView, RollOut, RuleRow } from '../overview.ts';
+import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
+import { podTroubles, rollOutTroubles, ruleTroubles, troublesFirst } from './troubles.ts';
+import { policyTable, rollOutTable, tunnelTable, wanTable } from './uplinks.ts';
 import {
   asked,
   cnfPath,
   firewallPath,
   html,
   link,
+  markOf,
   note,
   NO_PURPOSE,
-  pageOf,
   partLinks,
   partOf,
-  row,
   rulePath,
   shown,
   sign,
-  scrollTable,
+  table,
   time,
   type Html,
   type Page,
@@ -28,9 +29,9 @@ import {
   type Viewer,
 } from './page.ts';
 
-/** Rows of rules, and columns of pods; the page of a rule has all its pods. */
+/** Rows of rules, and pods that are named in one; the page of a rule has all its pods. */
 const ROWS = 100;
-const COLUMNS = 20;
+const NAMED = 5;
 
 const STATES = ['InSync', 'NotInSync', 'BeingDeleted', 'Unknown'] as const;
 export const TONES: Readonly<Record<RuleStateView['state'], Tone>> = {
@@ -42,69 +43,96 @@ export const TONES: Readonly<Record<RuleStateView['state'], Tone>> = {
 export const stateWords = ({ state, reason }: Pick<RuleStateView, 'state' | 'reason'>): string =>
   state === 'InSync' ? STATE_WORDS[state] : `${STATE_WORDS[state]}: ${reason}`;
 
+type SeenCnf = {
+  namespace: string;
+  purpose: string;
+  /** With its policies. */
+  all: readonly RuleRow[];
+  pods: readonly PodView[];
+  rollOuts: readonly RollOut[];
+  seesPods: boolean;
+  seesShares: boolean;
+  hidden: readonly string[];
+  mark: string;
+};
+
 /** Undefined: there is none, or the viewer may see nothing of it. */
-export const cnfPage = async (
+const seen = async (
   deps: PageDeps,
   viewer: Viewer,
-  { url, parts }: { url: URL; parts: readonly string[] },
-): Promise<Page | undefined> => {
+  { parts }: At,
+): Promise<SeenCnf | undefined> => {
   const [namespace = '', name = ''] = parts;
   const purpose = name === NO_PURPOSE ? '' : name;
   const cnf = { namespace, purpose };
   // Asked whether or not it is there, so that the answer is the same.
-  const sight = await sightOf(deps, viewer, [
-    [namespace, CNFS],
-    ...ruleResources.map(([, listed]) => [namespace, listed] as const),
-  ]);
+  const sight = await sightOf(
+    deps,
+    viewer,
+    [CNFS, PODS, ROLL_OUTS, ...ruleResources.map(([, listed]) => listed)].map(
+      (one) => [namespace, one] as const,
+    ),
+  );
   const { overview } = deps;
-  const rules = overview
-    .rulesOf(cnf)
-    .filter(({ object }) => seesKind(sight, namespace, object.kind));
+  const all = overview.rulesOf(cnf).filter(({ object }) => seesKind(sight, namespace, object.kind));
   const seesPods = sight.sees(namespace, CNFS);
   const pods = seesPods ? overview.podsOf(cnf) : [];
-  if (rules.length === 0 && pods.length === 0) return undefined;
+  if (all.length === 0 && pods.length === 0) return undefined;
   const hidden = ruleResources
     .filter(([kind]) => !seesKind(sight, namespace, kind))
     .map(([, { resource }]) => resource);
+  const rollOuts = sight.sees(namespace, ROLL_OUTS) ? overview.rollOutsOf(cnf) : [];
+  const seesShares = seesKind(sight, namespace, 'Mwan3Policy') && sight.sees(namespace, PODS);
+  const versions = all.map(({ object: { metadata } }) => [metadata.uid, metadata.resourceVersion]);
+  const mark = markOf(JSON.stringify([versions, pods, rollOuts, seesPods, seesShares, hidden]));
+  return { namespace, purpose, all, pods, rollOuts, seesPods, seesShares, hidden, mark };
+};
+
+const show = async (deps: PageDeps, found: SeenCnf, { url }: At): Promise<Omit<Page, 'mark'>> => {
+  const { namespace, purpose, all, pods, rollOuts, seesPods, hidden } = found;
+  const cnf = { namespace, purpose };
+  const rules = all.filter(({ state }) => state.kind !== POLICY);
+  const hasShares = found.seesShares && pods.some(({ wans }) => wans.length > 0);
+  const shares = hasShares ? await deps.shares(cnf) : 'busy';
   const filter = { search: asked(url, 'q').toLowerCase(), state: asked(url, 'state') };
   const part = partOf(
     rules.filter((rule) => fits(rule, filter)),
     url.searchParams.get('page'),
     ROWS,
   );
-  const names = pods.slice(0, COLUMNS).map((pod) => pod.name);
-  return pageOf(purpose === '' ? `Rules without a CNF in ${namespace}` : `CNF ${purpose}`, {
-    form: formOf(cnfPath(namespace, purpose), filter),
-    body: html`
-      <p>
-        Namespace ${shown(namespace)}. ${rules.filter(isInSync).length} of ${rules.length} rules are
-        in sync.
-        ${purpose === '' ? '' : html`${link(firewallPath(namespace, purpose), 'Its firewall')}.`}
-      </p>
-      ${seesPods ? podTable(pods) : note(`You may not list ${CNFS.resource} here, so nothing is said of pods.`)}
-      ${scrollTable(
-        'Rules, in the order of the configuration of OpenWRT',
-        ['Rule', 'State', 'Since', ...names.map(shown)],
-        part.items.map((rule) => ruleRow(rule, names)),
-      )}
-      ${
-        pods.length > COLUMNS
-          ? note(
-              `The first ${COLUMNS} of ${pods.length} pods have a column; the page of a rule has all.`,
-            )
-          : ''
-      }
-      ${partLinks(part, url)}
-      ${
-        hidden.length > 0
-          ? html`<p class="less">
-              You may not list ${hidden.join(', ')} here, so they are left out.
-            </p>`
-          : ''
-      }
-    `,
-  });
+  const names = pods.map((pod) => pod.name);
+  const body = html`<p>
+      Namespace ${shown(namespace)}. ${rules.filter(isInSync).length} of ${rules.length} rules are
+      in sync.
+      ${purpose === '' ? '' : html`${link(firewallPath(namespace, purpose), 'What flows where')}.`}
+    </p>
+    ${troublesFirst([
+      ...ruleTroubles(all),
+      ...podTroubles(cnf, pods),
+      ...rollOutTroubles(cnf, rollOuts),
+    ])}
+    ${wanTable(namespace, pods, shares === 'busy' ? undefined : shares)} ${tunnelTable(pods, all)}
+    ${rollOutTable(rollOuts)} ${policyTable(all, stateCell)}
+    ${seesPods ? podTable(pods) : note(`You may not list ${CNFS.resource} here, so nothing is said of pods.`)}
+    ${formOf(cnfPath(namespace, purpose), filter)}
+    ${table(
+      'Rules, in the order of the configuration of OpenWRT',
+      ['Rule', 'State', 'Since', 'Pods that have it'],
+      part.items.map((rule) => ruleCells(rule, names)),
+    )}
+    ${partLinks(part, url, '#search')}
+    ${
+      hidden.length > 0
+        ? html`<p class="less">
+            You may not list ${hidden.join(', ')} here, so they are left out.
+          </p>`
+        : ''
+    }`;
+  const title = purpose === '' ? `Rules without a CNF in ${namespace}` : `CNF ${purpose}`;
+  return { title, body: await body };
 };
+
+export const cnfPage = costlyPage(seen, show);
 
 type Filter = { search: string; state: string };
 
@@ -117,7 +145,7 @@ const fits = ({ state: view }: RuleRow, { search, state }: Filter): boolean => {
 };
 
 const formOf = (path: string, { search, state }: Filter): Html =>
-  html`<form method="get" action="${path}" role="search">
+  html`<form id="search" method="get" action="${path}#search" role="search">
     <label for="q">Rule or reason</label>
     <input id="q" name="q" type="search" value="${search}" maxlength="256" />
     <label for="state">State</label>
@@ -135,32 +163,38 @@ const formOf = (path: string, { search, state }: Filter): Html =>
   </form>`;
 
 const podTable = (pods: readonly PodView[]): Html =>
-  scrollTable(
+  table(
     'Pods',
     ['Pod', 'State', 'Node', 'OpenWRT by', 'Agent', 'Drift repaired'],
-    pods.map((pod) =>
-      row([
-        shown(pod.name),
-        pod.problem === ''
-          ? sign(pod.ready ? 'good' : 'wait', pod.ready ? 'ready' : 'not ready')
-          : sign(pod.hasReported ? 'bad' : 'wait', pod.problem),
-        shown(pod.node) || '–',
-        shown(pod.driver) || '–',
-        shown(pod.agentImage) || '–',
-        String(pod.driftRepairs),
-      ]),
-    ),
+    pods.map((pod) => [
+      shown(pod.name),
+      pod.problem === ''
+        ? sign(pod.ready ? 'good' : 'wait', pod.ready ? 'ready' : 'not ready')
+        : sign(pod.hasReported ? 'bad' : 'wait', pod.problem),
+      shown(pod.node) || '–',
+      shown(pod.driver) || '–',
+      shown(pod.agentImage) || '–',
+      String(pod.driftRepairs),
+    ]),
   );
 
-const ruleRow = ({ state }: RuleRow, pods: readonly string[]): Html => {
-  const known = new Map(podStatesOf(state, pods).map((one) => [one.pod, one]));
-  return row([
+const stateCell = ({ state }: RuleRow): Html =>
+  html`${sign(TONES[state.state], stateWords(state))}
+  ${state.cause === '' ? '' : html`<p>${shown(state.cause)}</p>`}`;
+
+const ruleCells = (row: RuleRow, pods: readonly string[]): (string | Html)[] => {
+  const { state } = row;
+  const states = podStatesOf(state, pods);
+  const out = states.filter((one) => one.state !== 'InSync');
+  const more = out.length - NAMED;
+  return [
     link(rulePath(state.namespace, state.kind, state.name), `${state.kind}/${state.name}`),
-    html`${sign(TONES[state.state], stateWords(state))}
-    ${state.cause === '' ? '' : html`<p>${shown(state.cause)}</p>`}`,
+    stateCell(row),
     time(state.since),
-    ...pods.map((pod) => podCell(known.get(pod))),
-  ]);
+    html`${states.length - out.length} of ${states.length}
+    ${out.slice(0, NAMED).map((pod) => html`<p>${shown(pod.pod)} ${podCell(pod)}</p>`)}
+    ${more > 0 ? `and ${more} more` : ''}`,
+  ];
 };
 
 export const podCell = (pod: ReturnType<typeof podStatesOf>[number] | undefined): Html => {

@@ -1,22 +1,23 @@
 /** All CNFs that a viewer may see. */
 import { few } from '#shared/util/few.ts';
-import { CNFS, resourceOf } from '../resources.ts';
+import { CNFS, resourceOf, ROLL_OUTS } from '../resources.ts';
 import { sumOf, type PodView, type Tally, type Overview } from '../overview.ts';
 import type { Sight } from '../viewer/rights.ts';
 import { seesKind, sightOf, type PageDeps } from './look.ts';
+import { podTroubles, rollOutTroubles, ruleTroubles, troublesFirst } from './troubles.ts';
 import {
   asked,
   cnfPath,
   html,
   link,
+  namespaceField,
   note,
   pageOf,
   partLinks,
   partOf,
-  row,
   shown,
   sign,
-  scrollTable,
+  table,
   time,
   type Html,
   type Page,
@@ -53,33 +54,46 @@ export const cnfsPage = async (deps: PageDeps, viewer: Viewer, url: URL): Promis
   const { overview } = deps;
   const namespace = asked(url, 'namespace');
   const search = asked(url, 'q');
+  // That one first: of too many they are not all asked.
   const questions = [...overview.tallies()]
-    .filter(([name]) => namespace === '' || name === namespace)
+    .toSorted(([a], [b]) => Number(b === namespace) - Number(a === namespace))
     .flatMap(([name, cnfs]) => {
       const kinds = new Set([...cnfs.values()].flatMap((each) => [...each.keys()]));
       const listed = [...kinds].flatMap((kind) => resourceOf(kind) ?? []);
-      return [CNFS, ...listed].map((one) => [name, one] as const);
+      return [CNFS, ROLL_OUTS, ...listed].map((one) => [name, one] as const);
     });
   const sight = await sightOf(deps, viewer, questions);
-  const all = visibleCnfs(overview, sight);
-  const found = all.filter((cnf) => nameOf(cnf).includes(search));
-  const part = partOf(found, url.searchParams.get('page'), ROWS);
-  const rows = part.items.map((cnf): CnfRow => ({
+  const everywhere = visibleCnfs(overview, sight);
+  const names = [...new Set(everywhere.map((cnf) => cnf.namespace))];
+  const isAsked = (one: { namespace: string }): boolean =>
+    namespace === '' || one.namespace === namespace;
+  const all = everywhere.filter(isAsked);
+  const rows = all.map((cnf): CnfRow => ({
     ...cnf,
     pods: sight.sees(cnf.namespace, CNFS) ? overview.podsOf(cnf) : undefined,
   }));
-  return pageOf('CNFs', {
-    form: html`<form method="get" action="/" role="search">
-      <label for="namespace">Namespace</label>
-      <input id="namespace" name="namespace" value="${namespace}" maxlength="63" />
-      <label for="q">Name</label>
-      <input id="q" name="q" type="search" value="${search}" maxlength="256" />
-      <button>Show</button>
-    </form>`,
-    body: html`${sight.isPartial ? note(PARTIAL) : ''}
-    ${all.length === 0 ? nothing(overview, namespace) : cnfTable(rows)}
-    ${all.length > 0 ? partLinks(part, url) : ''}`,
-  });
+  const found = rows.filter((cnf) => nameOf(cnf).includes(search));
+  const part = partOf(found, url.searchParams.get('page'), ROWS);
+  const out = overview.out((rule) => isAsked(rule) && seesKind(sight, rule.namespace, rule.kind));
+  const troubles = [
+    ...ruleTroubles([...out]),
+    ...rows.flatMap((cnf) => podTroubles(cnf, cnf.pods ?? [])),
+    ...rows
+      .filter((cnf) => sight.sees(cnf.namespace, ROLL_OUTS))
+      .flatMap((cnf) => rollOutTroubles(cnf, overview.rollOutsOf(cnf))),
+  ];
+  return pageOf(
+    'CNFs',
+    html`${sight.isPartial ? note(PARTIAL) : ''}
+      ${all.length === 0 ? nothing(overview, namespace) : troublesFirst(troubles)}
+      <form id="filter" method="get" action="/#filter" role="search">
+        ${namespaceField(namespace, { names, isPartial: sight.isPartial })}
+        <label for="q">Name</label>
+        <input id="q" name="q" type="search" value="${search}" maxlength="256" />
+        <button>Show</button>
+      </form>
+      ${all.length === 0 ? '' : html`${cnfTable(part.items)} ${partLinks(part, url, '#filter')}`}`,
+  );
 };
 
 const PARTIAL =
@@ -89,24 +103,40 @@ const nameOf = ({ namespace, purpose }: Pick<CnfRow, 'namespace' | 'purpose'>): 
   `${namespace}/${purpose}`;
 
 const cnfTable = (rows: readonly CnfRow[]): Html =>
-  scrollTable(
-    'CNFs',
-    ['CNF', 'Namespace', 'State', 'Since', 'Rules in sync', 'Pods', 'Agents', 'Drift repaired'],
+  table(
+    'All CNFs',
+    [
+      'CNF',
+      'Namespace',
+      'State',
+      'Since',
+      'Rules in sync',
+      'Pods',
+      'WANs up',
+      'Tunnels up',
+      'Agents',
+      'Drift repaired',
+    ],
     rows.map((cnf) => {
       const { inSync, total, drifts, lastDrift, outSince, inSyncSince } = cnf.rules;
       const isOut = inSync < total;
-      return row([
+      return [
         link(cnfPath(cnf.namespace, cnf.purpose), cnf.purpose || 'rules without a CNF'),
         shown(cnf.namespace),
         stateOf(cnf),
         time(isOut ? outSince : inSyncSince),
         html`${inSync} of ${total}`,
         podsOf(cnf.pods),
+        upOf(cnf.pods?.flatMap(({ wans }) => wans)),
+        upOf(cnf.pods?.flatMap(({ tunnels }) => tunnels)),
         shown(few(imagesOf(cnf.pods ?? []), 2)) || '–',
         drifts === 0 ? '0' : html`${drifts}, last ${time(lastDrift)}`,
-      ]);
+      ];
     }),
   );
+
+const upOf = (all: readonly { up: boolean }[] = []): string =>
+  all.length === 0 ? '–' : `${all.filter(({ up }) => up).length} of ${all.length}`;
 
 const stateOf = ({ rules: { inSync, total }, pods = [] }: CnfRow): Html => {
   if (pods.some(({ problem }) => problem !== ''))

@@ -46,10 +46,43 @@ describe('the firewall of a CNF', () => {
     expect(text.match(/<path\s+class="redirect"/g)).toHaveLength(1);
   });
 
+  it('leads on to the WANs of its zones with what they have of the traffic, and to tunnels', async () => {
+    const members = [
+      { network: 'ovn-net1', metric: 1, weight: 1 },
+      { network: 'ovn-net2', metric: 1, weight: 3 },
+    ];
+    const { text, words } = await seen(PATH, {
+      rules: [...rules, ruleOf('Mwan3Policy', 'balance', { members })],
+      information: {
+        wans: [
+          { interface: 'net1', up: false, status: 'offline' },
+          { interface: 'net2', up: true, status: 'online' },
+        ],
+        tunnels: [{ name: 'hub-main', up: true, state: 'ESTABLISHED' }],
+      },
+    });
+    expect(words).toContain('✗ net1 offline, 0 % ✓ net2 online, 100 % ✓ hub-main tunnel, up');
+    expect(text.match(/<path class="down"/g)).toHaveLength(1);
+    expect(text.match(/<path class="up"/g)).toHaveLength(2);
+  });
+
+  it('calls a zone that stands for a device by that device', async () => {
+    const nat = ruleOf('CNFNAT', 'web', {
+      src: 'eth7',
+      proto: 'tcp',
+      src_dport: '80',
+      dest_ip: '10.0.1.5',
+      target: 'DNAT',
+    });
+    const { words } = await seen(PATH, { rules: [...rules, nat] });
+    expect(words).toContain('device eth7');
+    expect(words).not.toMatch(/\bsd[0-9a-f]{8}\b/);
+  });
+
   it('names the rules that are not in it, and why', async () => {
     const lost = ruleOf('FirewallForwarding', 'lost', { src: 'lan', dest: 'nowhere' });
     const { words } = await seen(PATH, { rules: [...rules, lost] });
-    expect(words).toMatch(/Not in it .* FirewallForwarding\/lost .*nowhere/);
+    expect(words).toMatch(/Rules that become no section .* FirewallForwarding\/lost .*nowhere/);
   });
 
   it.each([

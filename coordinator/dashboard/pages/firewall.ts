@@ -4,9 +4,9 @@ import { firewallKinds, PACKET_FIELDS, type AskedPacket, type FirewallView } fro
 import { MAX_COMPILED } from '../read-rules.ts';
 import { CNFS, PODS, resourceOf } from '../resources.ts';
 import type { ZoneMap } from '../zone-map.ts';
-import type { RuleRow } from '../overview.ts';
+import type { PodView, RuleRow } from '../overview.ts';
 import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
-import { MAX_ZONES, zonesPicture } from './zones-picture.ts';
+import { MAX_ZONES, picture } from './picture.ts';
 import {
   asked,
   cnfPath,
@@ -15,12 +15,11 @@ import {
   link,
   markOf,
   note,
-  row,
   rulePath,
-  scrollTable,
   shown,
   sign,
-  tableOr,
+  table,
+  tableIfAny,
   type Html,
   type Page,
   type Tone,
@@ -32,8 +31,10 @@ type Seen = {
   purpose: string;
   rules: readonly RuleRow[];
   hidden: readonly string[];
+  pods: readonly PodView[];
   seesPods: boolean;
   seesNetworks: boolean;
+  seesShares: boolean;
   mark: string;
 };
 
@@ -41,19 +42,19 @@ type Seen = {
 const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen | undefined> => {
   const [namespace = '', purpose = ''] = parts;
   const resources = firewallKinds.flatMap(({ kind }) => resourceOf(kind) ?? []);
+  const shares = resourceOf('Mwan3Policy') ?? CNFS;
   const sight = await sightOf(
     deps,
     viewer,
-    [CNFS, PODS, ...resources].map((one) => [namespace, one] as const),
+    [CNFS, PODS, shares, ...resources].map((one) => [namespace, one] as const),
   );
   const rules = deps.overview
     .rulesOf({ namespace, purpose })
     .filter(({ object: { kind } }) => firewallKinds.some((one) => one.kind === kind))
     .filter(({ object: { kind } }) => seesKind(sight, namespace, kind));
   const seesPods = sight.sees(namespace, CNFS);
-  const isThere =
-    rules.length > 0 || (seesPods && deps.overview.podsOf({ namespace, purpose }).length > 0);
-  if (!isThere) return undefined;
+  const pods = seesPods ? deps.overview.podsOf({ namespace, purpose }) : [];
+  if (rules.length === 0 && pods.length === 0) return undefined;
   const hidden = resources
     .filter((one) => !sight.sees(namespace, one))
     .map(({ resource }) => resource);
@@ -62,27 +63,28 @@ const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen
     metadata.uid,
     metadata.resourceVersion,
   ]);
-  const mark = markOf(JSON.stringify([versions, hidden, seesPods, seesNetworks]));
-  return { namespace, purpose, rules, hidden, seesPods, seesNetworks, mark };
+  const seesShares = seesNetworks && sight.sees(namespace, shares);
+  const mark = markOf(JSON.stringify([versions, hidden, pods, seesNetworks, seesShares]));
+  return { namespace, purpose, rules, hidden, pods, seesPods, seesNetworks, seesShares, mark };
 };
 
 const show = async (deps: PageDeps, found: Seen, { url }: At): Promise<Omit<Page, 'mark'>> => {
   const { namespace, purpose } = found;
-  const title = `Firewall of ${shown(purpose)}`;
+  const title = `What flows where: ${shown(purpose)}`;
   const head = html`<p>
-    ${link(cnfPath(namespace, purpose), `CNF ${purpose}`)}, namespace ${shown(namespace)}.
+    ${link(cnfPath(namespace, purpose), `CNF ${purpose}`)}, namespace ${shown(namespace)}, has its
+    WANs and tunnels as tables.
   </p>`;
   const why = whyNot(found);
   if (why !== undefined) return { title, body: await html`${head}${note(why)}` };
   const packet = packetOf(url);
   const isAsked = packet.src !== '' || packet.dst !== '';
   const view = await deps.firewall({ ...found, packet: isAsked ? packet : undefined });
-  const body = view === 'busy' ? html`${head}${note(BUSY)}` : wholly(found, view, head);
-  return {
-    title,
-    form: formOf(firewallPath(namespace, purpose), packet, view === 'busy' ? [] : view.networks),
-    body: await body,
-  };
+  if (view === 'busy') return { title, body: await html`${head}${note(BUSY)}` };
+  const hasShares = found.seesShares && found.pods.some(({ wans }) => wans.length > 0);
+  const shares = hasShares ? await deps.shares(found) : 'busy';
+  const form = formOf(firewallPath(namespace, purpose), packet, view.networks);
+  return { title, body: await wholly(found, { ...view, shares }, { head, form }) };
 };
 
 export const firewallPage = costlyPage(seen, show);
@@ -119,7 +121,7 @@ const LABELS: Readonly<Record<(typeof PACKET_FIELDS)[number], string>> = {
 };
 
 const formOf = (path: string, packet: AskedPacket, networks: readonly string[]): Html =>
-  html`<form method="get" action="${path}" class="fields" aria-labelledby="packet">
+  html`<form id="trace" method="get" action="${path}#trace" class="fields" aria-labelledby="packet">
     <h2 id="packet">What becomes of a packet</h2>
     ${PACKET_FIELDS.map((name) =>
       name === 'in' || name === 'out'
@@ -153,71 +155,62 @@ const choice = (name: 'in' | 'out', given: string, networks: readonly string[]):
 };
 
 const wholly = (
-  { namespace, rules }: Pick<Seen, 'namespace' | 'rules' | 'hidden'>,
-  { map, trace }: FirewallView,
-  head: Html,
+  { namespace, rules, pods }: Seen,
+  { map, trace, shares }: FirewallView & { shares: Awaited<ReturnType<PageDeps['shares']>> },
+  { head, form }: { head: Html; form: Html },
 ): Html => {
   const states = new Map(rules.map(({ state }) => [`${state.kind}/${state.name}`, state.state]));
   const made = (one: { kind: string; name: string }): Html =>
     html`${link(rulePath(namespace, one.kind, one.name), `${one.kind}/${one.name}`)}
     ${states.get(`${one.kind}/${one.name}`) === 'InSync' ? '' : sign('bad', 'not in sync')}`;
-  return html`${answerOf(trace)} ${head}
-    <h2>Zones</h2>
-    ${map.zones.length > MAX_ZONES ? note(`A picture of ${map.zones.length} zones would be a tangle; the tables have all.`) : ''}
-    ${map.zones.length === 0 ? html`<p>None.</p>` : ''}
-    ${map.zones.length > 0 && map.zones.length <= MAX_ZONES ? zonesPicture(map) : ''}
-    ${tables(map, made)}
-    ${
-      map.leftOut.length === 0
-        ? ''
-        : html`<h2>Not in it</h2>
-            ${scrollTable(
-              'Rules that become no section',
-              ['Rule', 'Why'],
-              map.leftOut.map((one) => row([made(one), shown(one.why)])),
-            )}`
-    }
-    ${note('Sections of administrators are not in it: only the CNF itself knows them.')}`;
+  return html`${head}
+  ${map.zones.length > MAX_ZONES ? note(`A picture of ${map.zones.length} zones would be a tangle; the tables have all.`) : picture(map, pods, shares === 'busy' ? undefined : shares)}
+  ${form} ${answerOf(trace)} ${tables(map, made)}
+  ${tableIfAny(
+    'Rules that become no section',
+    ['Rule', 'Why'],
+    map.leftOut.map((one) => [made(one), shown(one.why)]),
+  )}
+  ${note('Sections of administrators are not in it: only the CNF itself knows them.')}`;
 };
 
 const tables = (
-  { zones, forwardings, redirects }: ZoneMap,
+  { zones, forwardings, redirects, devices }: ZoneMap,
   made: (one: { kind: string; name: string }) => Html,
-): Html =>
-  html`${tableOr(
-    '',
+): Html => {
+  const named = (zone: string): string => {
+    const device = devices.get(zone);
+    if (device === undefined) return zone === '*' ? 'any zone' : zone;
+    return device === '+' ? 'any device' : `device ${device}`;
+  };
+  return html`${table(
     'Zones',
     ['Zone', 'Networks', 'To the CNF', 'From the CNF', 'Within the zone', 'Masquerades', 'Rule'],
-    zones.map((one) =>
-      row([
-        shown(one.zone),
-        shown(one.networks.join(', ')),
-        ...[one.input, one.output, one.forward].map((policy) => policy || 'default'),
-        one.masquerades ? 'yes' : 'no',
-        made(one),
-      ]),
-    ),
+    zones.map((one) => [
+      shown(one.zone),
+      shown(one.networks.join(', ')),
+      ...[one.input, one.output, one.forward].map((policy) => policy || 'default'),
+      one.masquerades ? 'yes' : 'no',
+      made(one),
+    ]),
   )}
-  ${tableOr(
-    '',
+  ${tableIfAny(
     'Forwardings',
     ['From', 'To', 'Rule'],
-    forwardings.map((one) => row([shown(one.from), shown(one.to), made(one)])),
+    forwardings.map((one) => [shown(one.from), shown(one.to), made(one)]),
   )}
-  ${tableOr(
-    '',
+  ${tableIfAny(
     'Redirects',
     ['From', 'To', 'Rewrites', 'Into', 'Rule'],
-    redirects.map((one) =>
-      row([
-        shown(one.from) || 'any zone',
-        shown(one.to) || (one.target === 'DNAT' ? 'the CNF, or any zone' : 'any zone'),
-        `${one.target === 'SNAT' ? 'source' : 'destination'} ${shown(one.before) || 'any'}`,
-        shown(one.after) || 'those of the CNF',
-        made(one),
-      ]),
-    ),
+    redirects.map((one) => [
+      shown(named(one.from)) || 'any zone',
+      shown(named(one.to)) || (one.target === 'DNAT' ? 'the CNF, or any zone' : 'any zone'),
+      `${one.target === 'SNAT' ? 'source' : 'destination'} ${shown(one.before) || 'any'}`,
+      shown(one.after) || 'those of the CNF',
+      made(one),
+    ]),
   )}`;
+};
 
 type Branch = TraceView['answer']['branches'][number];
 
@@ -253,16 +246,14 @@ const branchOf = (
       ${assumed.length === 0 ? '' : `${shown(capitalized(caseText(assumed)))}: `}
       <strong>${sign(TONES[outcome.verdict], outcome.text)}</strong>
     </p>
-    ${scrollTable(
+    ${table(
       caption,
       ['Stage', 'What', 'Decided by', 'Passed over'],
-      stages.map(({ stage, does, decidedBy, passedOver }) =>
-        row([
-          stage,
-          shown(does),
-          shown(decidedBy) || '–',
-          shown(passedOver.map(({ rule, field }) => `${rule} (${field})`).join(', ')) || '–',
-        ]),
-      ),
+      stages.map(({ stage, does, decidedBy, passedOver }) => [
+        stage,
+        shown(does),
+        shown(decidedBy) || '–',
+        shown(passedOver.map(({ rule, field }) => `${rule} (${field})`).join(', ')) || '–',
+      ]),
     )}`;
 };

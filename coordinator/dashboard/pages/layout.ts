@@ -1,5 +1,5 @@
 /** The frame of every page: landmarks, the user, and what the coordinator does not know yet. */
-import { clockTime, html, shown, type Html, type Page, type Viewer } from './page.ts';
+import { clockTime, html, shown, withAges, type Html, type Page, type Viewer } from './page.ts';
 
 export const SCRIPT_PATH = '/assets/live.js';
 export const STYLE_PATH = '/assets/style.css';
@@ -25,13 +25,18 @@ const frame = (title: string, body: Html): Html =>
 export type Framing = {
   viewer: Viewer;
   path: string;
+  /** Wall-clock milliseconds. */
+  now: number;
   /** Not all rules and pods are known yet. */
   isIncomplete: boolean;
   /** Not all agents had time to report yet. */
   isYoung: boolean;
 };
 
-export const wholePage = (page: Page, { viewer, path, isIncomplete, isYoung }: Framing): Html =>
+export const wholePage = (
+  page: Page,
+  { viewer, path, now, isIncomplete, isYoung }: Framing,
+): Html =>
   frame(
     page.title,
     html`<header>
@@ -47,17 +52,17 @@ export const wholePage = (page: Page, { viewer, path, isIncomplete, isYoung }: F
           <button>Sign out</button>
         </form>
       </header>
-      <p id="live" role="status" data-mark="${page.mark}">
+      <p id="live" role="status" data-mark="${page.mark}" data-now="${now}">
         <noscript
           >Without scripts this page is as it was when you loaded it; reload it by hand.</noscript
         >
       </p>
       <main id="main" tabindex="-1">
         <h1>${page.title}</h1>
-        ${page.form ?? ''}
         <div id="content">
           ${isIncomplete ? html`<p class="note">${INCOMPLETE}</p>` : ''}
-          ${isYoung && !isIncomplete ? html`<p class="note">${YOUNG}</p>` : ''} ${page.body}
+          ${isYoung && !isIncomplete ? html`<p class="note">${YOUNG}</p>` : ''}
+          ${withAges(page.body, now)}
         </div>
       </main>`,
   );

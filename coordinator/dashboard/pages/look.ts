@@ -5,6 +5,7 @@ import type { EventsSeen } from '../events.ts';
 import type { Overview } from '../overview.ts';
 import type { Explain } from '../explain.ts';
 import type { FirewallOf } from '../firewall.ts';
+import type { SharesIn } from '../shares.ts';
 import type { Page, Viewer } from './page.ts';
 
 export type PageDeps = {
@@ -13,6 +14,7 @@ export type PageDeps = {
   events: Pick<EventsSeen, 'latest' | 'problem'>;
   explain: Explain;
   firewall: FirewallOf;
+  shares: SharesIn;
 };
 
 export const sightOf = (

@@ -4,7 +4,8 @@
  * text, such as a change of the direction of writing.
  */
 import { createHash } from 'node:crypto';
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
+import { ageOf } from '../../views/output/age.ts';
 import { printable } from '../../views/output/table.ts';
 import type { SignedIn } from '../viewer/reviews.ts';
 
@@ -14,8 +15,8 @@ export const shown = printable;
 
 export type Page = {
   title: string;
-  /** What stands above it and keeps what the user is writing into it. */
-  form?: Html | undefined;
+  /** With forms that have an id: they keep what the user is writing into them. Times stand in it as
+   * they are; `withAges` says how long ago that was. */
   body: Html;
   /** Another one when the body is another one. */
   mark: string;
@@ -27,12 +28,9 @@ export type Viewer = {
   endsAt: number;
 };
 
-export const pageOf = async (
-  title: string,
-  { form, body }: { form?: Html; body: Html },
-): Promise<Page> => {
+export const pageOf = async (title: string, body: Html): Promise<Page> => {
   const text = await body;
-  return { title, form, body: text, mark: markOf(text.toString()) };
+  return { title, body: text, mark: markOf(text.toString()) };
 };
 
 export const markOf = (text: string): string =>
@@ -58,6 +56,20 @@ export const time = (moment: string | undefined): Html => {
   return html`<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 };
 
+const TIMES = /<time datetime="([^"]*)">([^<]*)<\/time>/g;
+
+/** How long ago each time of `time` was, with the time itself for who points at it. */
+export const withAges = async (body: Html, now: number): Promise<Html> =>
+  raw(
+    (await body)
+      .toString()
+      .replaceAll(
+        TIMES,
+        (_, moment: string, words: string) =>
+          `<time datetime="${moment}" title="${words}">${ageOf(moment, now)} ago</time>`,
+      ),
+  );
+
 /** `moment`: RFC 3339, of today as a rule; the day is for who asks for it. */
 export const clockTime = (moment: string): Html =>
   html`<time datetime="${moment}" title="${moment.slice(0, 10)}"
@@ -71,45 +83,74 @@ const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', bad: '✗', wait: '
 export const sign = (tone: Tone, words: string): Html =>
   html`<span class="${tone}"><span aria-hidden="true">${SIGNS[tone]}</span> ${shown(words)}</span>`;
 
-/** One that is wider than the window is scrolled by itself, also with the keyboard. */
-export const scrollTable = (
+type Cell = string | Html;
+
+/**
+ * Without rows: its caption, and that there are none. The first cell says what a row is about; in a
+ * narrow window each cell stands below the one before it, behind the words of its column.
+ */
+export const table = (
   caption: string,
-  headers: readonly (string | Html)[],
-  rows: readonly Html[],
-): Html =>
-  html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0" id="${idOf(caption)}">
-    <table>
-      <caption>
-        ${caption}
-      </caption>
-      <thead>
-        <tr>
-          ${headers.map((header) => html`<th scope="col">${header}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`;
+  headers: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): Html => {
+  if (rows.length === 0)
+    return html`<h2>${caption}</h2>
+      <p>None.</p>`;
+  return html`<table>
+    <caption>
+      <h2>${caption}</h2>
+    </caption>
+    <thead>
+      <tr>
+        ${headers.map((header) => html`<th scope="col">${header}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        ([first = '', ...cells]) =>
+          html`<tr>
+            <th scope="row">${first}</th>
+            ${cells.map((cell, at) => html`<td data-label="${headers[at + 1] ?? ''}">${cell}</td>`)}
+          </tr> `,
+      )}
+    </tbody>
+  </table>`;
+};
 
-/** `none`: instead of a table without rows. */
-export const tableOr = (none: Html | '', ...table: Parameters<typeof scrollTable>): Html | '' =>
-  table[2].length === 0 ? none : scrollTable(...table);
-
-/** The first cell says what the row is about. */
-export const row = ([first, ...cells]: readonly (string | Html)[]): Html =>
-  html`<tr>
-    <th scope="row">${first}</th>
-    ${cells.map((cell) => html`<td>${cell}</td>`)}
-  </tr> `;
+/** '' instead of one without rows. */
+export const tableIfAny = (...given: Parameters<typeof table>): Html | '' =>
+  given[2].length === 0 ? '' : table(...given);
 
 export const link = (path: string, words: string): Html =>
   html`<a href="${path}">${shown(words)}</a>`;
 
-export const note = (words: string): Html => html`<p class="note">${shown(words)}</p>`;
+/** `more`: how many there are beside those that are listed. */
+export const listed = (items: readonly Html[], more = 0): Html =>
+  html`${items.map((item, at) => html`${at === 0 ? '' : ', '}${item}`)}${more > 0 ? ` and ${more} more` : ''}`;
 
-const idOf = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+/** A list from which a namespace is chosen; a field where not all are known. */
+export const namespaceField = (
+  chosen: string,
+  { names, isPartial }: { names: readonly string[]; isPartial: boolean },
+): Html => {
+  const all = [...new Set([...names, ...(chosen === '' ? [] : [chosen])])].sort();
+  return html`<label for="namespace">Namespace</label> ${
+      isPartial
+        ? html`<input id="namespace" name="namespace" value="${chosen}" maxlength="63" />`
+        : html`<select id="namespace" name="namespace">
+            <option value="">all</option>
+            ${all.map(
+              (one) =>
+                html`<option value="${one}" ${one === chosen ? 'selected' : ''}>
+                  ${shown(one)}
+                </option>`,
+            )}
+          </select>`
+    }`;
+};
+
+export const note = (words: string): Html => html`<p class="note">${shown(words)}</p>`;
 
 /** A part of a list. `at`: from 1 on. */
 export type Part<T> = { items: readonly T[]; at: number; count: number; total: number };
@@ -120,12 +161,12 @@ export const partOf = <T>(all: readonly T[], asked: string | null, size: number)
   return { items: all.slice((at - 1) * size, at * size), at, count, total: all.length };
 };
 
-/** Where the other parts are. */
-export const partLinks = ({ at, count, total }: Part<unknown>, here: URL): Html => {
+/** Where the other parts are. `place`: of the list on its page. */
+export const partLinks = ({ at, count, total }: Part<unknown>, here: URL, place: string): Html => {
   const to = (page: number): string => {
     const query = new URLSearchParams(here.searchParams);
     query.set('page', String(page));
-    return `${here.pathname}?${query.toString()}`;
+    return `${here.pathname}?${query.toString()}${place}`;
   };
   if (count === 1) return html`<p>${total} in all</p>`;
   return html`<nav aria-label="Pages">

@@ -37,6 +37,7 @@ export const markAt = async (
 };
 
 const COSTLY: ReadonlyMap<string, { parts: number; page: CostlyPage }> = new Map([
+  ['cnf', { parts: 2, page: cnfPage }],
   ['rule', { parts: 3, page: rulePage }],
   ['firewall', { parts: 2, page: firewallPage }],
 ]);
@@ -49,7 +50,6 @@ const found = async (deps: PageDeps, viewer: Viewer, url: URL): Promise<Page | u
   const [first = '', ...parts] = partsOf(url);
   if (first === '' && parts.length === 0) return cnfsPage(deps, viewer, url);
   if (first === 'events' && parts.length === 0) return eventsPage(deps, viewer, url);
-  if (first === 'cnf' && parts.length === 2) return cnfPage(deps, viewer, { url, parts });
   const costly = COSTLY.get(first);
   return costly?.parts === parts.length
     ? costly.page.page(deps, viewer, { url, parts })

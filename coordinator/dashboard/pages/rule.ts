@@ -1,4 +1,5 @@
 /** One rule: what `sdewan explain` says of it. */
+import type { Explained } from '../explain.ts';
 import type { Explanation } from '../../views/explanation.ts';
 import { podStatesOf } from '../../views/rules.ts';
 import { CNFS, EVENTS, PODS, resourceOf, ruleResources } from '../resources.ts';
@@ -12,11 +13,10 @@ import {
   link,
   markOf,
   note,
-  row,
   rulePath,
   shown,
   sign,
-  tableOr,
+  table,
   time,
   type Html,
   type Page,
@@ -107,54 +107,51 @@ const head = (state: RuleRow['state']): Html =>
           </dl>`
     }`;
 
-const wholly = (view: Explanation, events: Seen['events']): Html => {
+const wholly = ({ view, yaml }: Explained, events: Seen['events']): Html => {
   const { rule, uci, uciMissing, refersTo, referredBy, conditions, notes } = view;
-  return html`${head(rule)} ${notes.map(note)}
-    <h2>In force on</h2>
-    ${podTable(rule)}
-    <h2>Refers to</h2>
-    ${related('Rules that it refers to', rule.namespace, refersTo)}
-    <h2>Referred to by</h2>
-    ${related('Rules that refer to it', rule.namespace, referredBy)}
+  return html`${head(rule)} ${notes.map(note)} ${podTable(rule)}
+    ${related('Refers to', rule.namespace, refersTo)}
+    ${related('Referred to by', rule.namespace, referredBy)}
     <h2>UCI</h2>
     ${
       uciMissing === undefined
-        ? html`<pre class="scroll" tabindex="0" role="region" aria-label="UCI">
-${packagesText(uci).trim()}</pre>`
+        ? html`<pre>${packagesText(uci).trim()}</pre>`
         : html`<p>None: ${shown(uciMissing)}</p>`
     }
-    <h2>Conditions</h2>
-    ${tableOr(
-      NONE,
+    ${table(
       'Conditions',
       ['Type', 'Status', 'Reason', 'Since'],
-      conditions.map((one) =>
-        row([shown(one.type), shown(one.status), shown(one.reason), time(one.since)]),
-      ),
+      conditions.map((one) => [
+        shown(one.type),
+        shown(one.status),
+        shown(one.reason),
+        time(one.since),
+      ]),
     )}
-    <h2>Events</h2>
-    ${events.length === 0 ? NONE : eventTable(events)}`;
+    ${eventTable('Events', events)}
+    <details id="yaml">
+      <summary>YAML, without secrets</summary>
+      <pre>${yaml.split('\n').map(shown).join('\n').trim()}</pre>
+    </details>`;
 };
 
-const NONE = html`<p>None.</p>`;
-
-const podTable = (rule: Explanation['rule']): Html | '' =>
-  tableOr(
-    NONE,
-    'Pods',
+const podTable = (rule: Explanation['rule']): Html =>
+  table(
+    'In force on',
     ['Pod', 'State', 'Message'],
     podStatesOf(
       rule,
       rule.podStates.map(({ pod }) => pod),
-    ).map((pod) => row([shown(pod.pod), podCell(pod), shown(pod.message ?? '') || '–'])),
+    ).map((pod) => [shown(pod.pod), podCell(pod), shown(pod.message ?? '') || '–']),
   );
 
-const related = (caption: string, namespace: string, rules: Explanation['refersTo']): Html | '' =>
-  tableOr(
-    NONE,
+const related = (caption: string, namespace: string, rules: Explanation['refersTo']): Html =>
+  table(
     caption,
     ['Rule', 'State', 'Field'],
-    rules.map(({ kind, name, state, path }) =>
-      row([link(rulePath(namespace, kind, name), `${kind}/${name}`), shown(state), shown(path)]),
-    ),
+    rules.map(({ kind, name, state, path }) => [
+      link(rulePath(namespace, kind, name), `${kind}/${name}`),
+      shown(state),
+      shown(path),
+    ]),
   );

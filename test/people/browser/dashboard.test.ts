@@ -159,7 +159,7 @@ describe.each([
   { view: 'a wide window, light', width: 1_280, dark: false },
   { view: 'a telephone, dark', width: 390, dark: true },
 ])('in $view', ({ width, dark }) => {
-  it('axe finds nothing, and no page is wider than the window', async () => {
+  it('axe finds nothing, no page is wider than the window, and nothing is cut or has to be scrolled', async () => {
     const found: unknown[] = [];
     const one = await signedIn(scene.admin, { width, dark });
     const stranger = await person({ width, dark });
@@ -177,10 +177,17 @@ describe.each([
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );
       if (over !== 0) found.push({ to, over });
+      const cut = await page.evaluate(CUT);
+      if (cut !== '') found.push({ to, cut });
     }
     expect(found).toEqual([]);
   });
 });
+/** What does not show all that is in it. */
+const CUT = `[...document.querySelectorAll('main *')]
+  .filter((one) => getComputedStyle(one).overflow !== 'visible' && !one.closest('.skip'))
+  .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
+  .map((one) => one.outerHTML.slice(0, 200)).join()`;
 const axeSchema = z.object({
   violations: z.array(
     z.object({
@@ -217,6 +224,23 @@ describe('live', () => {
     await scene.report(WORDS);
     await expect.poll(one.text).toContain('5 of 6 rules are in sync');
   });
+
+  it('keeps what a user is typing, and says how long ago something was', async () => {
+    const one = await signedIn(scene.admin);
+    await one.go(pages()['cnf'] ?? '');
+    await one.tabTo(/^Rule or reason/);
+    await one.page.keyboard.type('half a na');
+    await scene.report();
+    await expect.poll(one.text).toContain('6 of 6 rules are in sync');
+    await one.page.keyboard.type('me');
+    expect(await one.page.evaluate("document.querySelector('#q').value")).toBe('half a name');
+    const ages = "[...document.querySelectorAll('#content time')].map((one) => one.textContent)";
+    expect(await one.page.evaluate(ages)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^\d+[smhd] ago$/)]),
+    );
+    await scene.report(WORDS);
+    await expect.poll(one.text).toContain('5 of 6 rules are in sync');
+  });
 });
 
 describe('a session', () => {
@@ -243,7 +267,7 @@ describe('what a user wrote', () => {
         0,
       );
     }
-    expect(shown).toEqual(['cnf', 'rule', 'events']);
+    expect(shown).toEqual(['cnfs', 'cnf', 'rule', 'events']);
   });
 });
 

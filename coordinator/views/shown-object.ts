@@ -1,7 +1,8 @@
 /**
- * What must not be in a support bundle. What an object's own fields tell to be a secret is removed
- * wherever it stands, in logs and other objects as well; of what other programs are started with
- * only the names are kept, since nothing tells which of it is secret. Pure.
+ * What must not be shown of objects and logs, in a support bundle or on a page. What an object's
+ * own fields tell to be a secret is removed wherever it stands, in logs and other objects as well;
+ * of what other programs are started with only the names are kept, since nothing tells which of it
+ * is secret. Pure.
  */
 import * as z from 'zod';
 import { isSecretName, type Redaction } from '#shared/protocol/redaction.ts';

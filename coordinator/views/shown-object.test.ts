@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createRedaction } from '#shared/protocol/redaction.ts';
-import { secretsIn, shownLine, shownObject, valuesOfSecret } from './secrets.ts';
+import { secretsIn, shownLine, shownObject, valuesOfSecret } from './shown-object.ts';
 
 const planted = (number: number): string => `planted-value-${number}`;
 const PEM = `-----BEGIN PRIVATE KEY-----\n${planted(1)}\n-----END PRIVATE KEY-----`;

@@ -1,0 +1,110 @@
+/** WANs and tunnels of a CNF, what its roll-out waits for, and its NetworkPolicies. */
+import { uciName } from '#shared/uci/names.ts';
+import { policyEnforcementStatusSchema } from '#shared/resources/policy-enforcement.ts';
+import type { PodView, RollOut, RuleRow } from '../overview.ts';
+import { POLICY } from '../resources.ts';
+import type { Share } from '../shares.ts';
+import { html, link, listed, rulePath, shown, sign, tableIfAny, time, type Html } from './page.ts';
+
+/** Undefined: the viewer may not see them, or too many ask. */
+export type SharesOf = ((wans: PodView['wans']) => readonly Share[]) | undefined;
+
+export const wanTable = (
+  namespace: string,
+  pods: readonly PodView[],
+  sharesOf: SharesOf,
+): Html | '' =>
+  tableIfAny(
+    'WANs',
+    ['WAN', 'Pod', 'State', 'Seen so since', 'Share'],
+    pods.flatMap(({ name, wans }) => {
+      const shares = sharesOf?.(wans) ?? [];
+      return wans.map(({ interface: wan, up, status, since }) => [
+        shown(wan),
+        shown(name),
+        sign(up ? 'good' : 'bad', status),
+        time(since),
+        listed(
+          shares
+            .filter((one) => one.interface === wan)
+            .map(
+              ({ policy, percent }) =>
+                html`${percent} % of ${link(rulePath(namespace, 'Mwan3Policy', policy), policy)}`,
+            ),
+        ),
+      ]);
+    }),
+  );
+
+export const tunnelTable = (pods: readonly PodView[], rules: readonly RuleRow[]): Html | '' =>
+  tableIfAny(
+    'Tunnels',
+    ['Tunnel', 'Pod', 'State', 'Seen so since', 'Rule'],
+    pods.flatMap((pod) =>
+      pod.tunnels.map(({ name, up, state, starts = false, words = '', since }) => [
+        shown(name),
+        shown(pod.name),
+        html`${sign(up ? 'good' : starts ? 'bad' : 'wait', state)}
+        ${words === '' ? '' : html`<p>${shown(words)}</p>`}`,
+        time(since),
+        remoteOf(name, rules),
+      ]),
+    ),
+  );
+
+const REMOTES = new Set(['IpsecHost', 'IpsecSite']);
+
+/** A tunnel is called by its remote and its connection. */
+const remoteOf = (tunnel: string, rules: readonly RuleRow[]): Html => {
+  const made = rules.filter(
+    ({ state }) => REMOTES.has(state.kind) && tunnel.startsWith(`${uciName(state.name)}-`),
+  );
+  if (made.length === 0) return html`–`;
+  return listed(
+    made.map(({ state: { namespace, kind, name } }) =>
+      link(rulePath(namespace, kind, name), `${kind}/${name}`),
+    ),
+  );
+};
+
+export const rollOutTable = (rollOuts: readonly RollOut[]): Html | '' =>
+  tableIfAny(
+    'Roll-outs',
+    ['CNFDeployment', 'Stage', 'Since', 'Waits for', 'Active pod'],
+    rollOuts.map(({ name, status: { stage = '', stageTime, waitsFor = [], message, active } }) => [
+      shown(name),
+      sign(stage === 'Current' ? 'good' : 'wait', stage === 'Current' ? 'none under way' : stage),
+      time(stageTime),
+      shown(waitsFor.join('; ') || message || '–'),
+      shown(active ?? '–'),
+    ]),
+  );
+
+/** The name of its object begins with those of the policy and its namespace. */
+const POLICY_NAME = /^([^.]+)\.(.*)\.[^.]+$/;
+
+export const policyTable = (
+  rules: readonly RuleRow[],
+  stateOf: (row: RuleRow) => Html,
+): Html | '' =>
+  tableIfAny(
+    'NetworkPolicies',
+    ['Policy', 'State', 'Pods protected', 'Not protected', 'Since'],
+    rules
+      .filter(({ state }) => state.kind === POLICY)
+      .map((row) => {
+        const { namespace, name, since } = row.state;
+        const status = policyEnforcementStatusSchema.safeParse(row.object.status).data;
+        return [
+          link(rulePath(namespace, POLICY, name), name.replace(POLICY_NAME, '$1/$2')),
+          stateOf(row),
+          shown(status?.selectedPods?.summary ?? '–'),
+          shown(
+            (status?.notEnforced ?? [])
+              .map(({ reason, pods, examples }) => `${reason}: ${pods} (${examples.join(', ')})`)
+              .join('; ') || '–',
+          ),
+          time(since),
+        ];
+      }),
+  );

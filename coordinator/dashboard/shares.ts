@@ -1,0 +1,61 @@
+/** What part of the traffic each WAN of a CNF has by mwan3's policies. */
+import { compileOffline } from '#shared/compile/offline.ts';
+import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import { namesAsInterfaces, networksOf } from '../views/networks.ts';
+import { factsOf, type ExplainDeps } from './explain.ts';
+import type { Cnf, Wan } from './overview.ts';
+
+/** `percent`: of what the policy sends now; 0: it stands by, or is down. */
+export type Share = { interface: string; policy: string; percent: number };
+type UpOrDown = Pick<Wan, 'interface' | 'up'>;
+
+/** As mwan3 does: of members that are up, those of the lowest metric have all, by weight. */
+export const sharesOf = (
+  policy: string,
+  members: readonly UciSection['options'][],
+  wans: readonly UpOrDown[],
+): Share[] => {
+  const up = new Set(wans.filter((one) => one.up).map((one) => one.interface));
+  const all = members.map(({ interface: wan, metric, weight }) => ({
+    interface: String(wan),
+    metric: up.has(String(wan)) ? Number(metric) : Infinity,
+    weight: Number(weight),
+  }));
+  const lowest = Math.min(...all.map(({ metric }) => metric));
+  const weightOf = ({ metric, weight }: (typeof all)[number]): number =>
+    metric === lowest && metric < Infinity ? weight : 0;
+  const total = all.reduce((sum, one) => sum + weightOf(one), 0);
+  return all.map((one) => ({
+    interface: one.interface,
+    policy,
+    percent: total === 0 ? 0 : Math.round((100 * weightOf(one)) / total),
+  }));
+};
+
+/** By the WANs of one pod. `busy`: too many wait. @throws KubeError */
+export type SharesIn = (
+  cnf: Cnf,
+) => Promise<((wans: readonly UpOrDown[]) => readonly Share[]) | 'busy'>;
+
+export const createShares =
+  ({ reader, ...known }: ExplainDeps): SharesIn =>
+  (cnf) =>
+    reader.inTurn(async () => {
+      const rules = await reader.allOf(cnf, [mwan3Policy]);
+      const facts = factsOf(rules, { ...cnf, seesPods: false, seesNetworks: true }, known);
+      const { desired, verdicts } = compileOffline(
+        rules,
+        networksOf(facts, cnf) ?? namesAsInterfaces(rules),
+      );
+      const all = desired.get('mwan3') ?? [];
+      const policies = verdicts.map(({ rule, sections }) => ({
+        name: rule.metadata.name,
+        members: all
+          .filter(
+            ({ name, type }) => type === 'member' && sections.some((one) => one.name === name),
+          )
+          .map(({ options }) => options),
+      }));
+      return (wans) => policies.flatMap(({ name, members }) => sharesOf(name, members, wans));
+    });
