@@ -4,7 +4,7 @@ import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { namesAsInterfaces, networksOf } from '../views/networks.ts';
 import { factsOf, type ExplainDeps } from './explain.ts';
-import type { Cnf, Wan } from './overview.ts';
+import type { Cnf, PodView, Wan } from './overview.ts';
 
 /** `percent`: of what the policy sends now; 0: it stands by, or is down. */
 export type Share = { interface: string; policy: string; percent: number };
@@ -33,29 +33,30 @@ export const sharesOf = (
   }));
 };
 
-/** By the WANs of one pod. `busy`: too many wait. @throws KubeError */
+/** By the WANs of one pod. */
+export type SharesOf = (wans: readonly UpOrDown[]) => readonly Share[];
+/** Undefined: no pod has a WAN, or too many wait. @throws KubeError */
 export type SharesIn = (
   cnf: Cnf,
-) => Promise<((wans: readonly UpOrDown[]) => readonly Share[]) | 'busy'>;
+  pods: readonly Pick<PodView, 'wans'>[],
+) => Promise<SharesOf | undefined>;
 
 export const createShares =
   ({ reader, ...known }: ExplainDeps): SharesIn =>
-  (cnf) =>
-    reader.inTurn(async () => {
+  async (cnf, pods) => {
+    if (pods.every(({ wans }) => wans.length === 0)) return undefined;
+    const shares = await reader.inTurn(async (): Promise<SharesOf> => {
       const rules = await reader.allOf(cnf, [mwan3Policy]);
       const facts = factsOf(rules, { ...cnf, seesPods: false, seesNetworks: true }, known);
-      const { desired, verdicts } = compileOffline(
-        rules,
-        networksOf(facts, cnf) ?? namesAsInterfaces(rules),
-      );
-      const all = desired.get('mwan3') ?? [];
-      const policies = verdicts.map(({ rule, sections }) => ({
-        name: rule.metadata.name,
-        members: all
-          .filter(
-            ({ name, type }) => type === 'member' && sections.some((one) => one.name === name),
-          )
-          .map(({ options }) => options),
-      }));
-      return (wans) => policies.flatMap(({ name, members }) => sharesOf(name, members, wans));
+      const networks = networksOf(facts, cnf) ?? namesAsInterfaces(rules);
+      const { desired, verdicts } = compileOffline(rules, networks);
+      const members = (desired.get('mwan3') ?? []).filter(({ type }) => type === 'member');
+      return (wans) =>
+        verdicts.flatMap(({ rule, sections }) => {
+          const made = new Set(sections.map(({ name }) => name));
+          const own = members.filter(({ name }) => made.has(name)).map(({ options }) => options);
+          return sharesOf(rule.metadata.name, own, wans);
+        });
     });
+    return shares === 'busy' ? undefined : shares;
+  };

@@ -9,6 +9,7 @@ import { podTroubles, rollOutTroubles, ruleTroubles, troublesFirst } from './tro
 import { policyTable, rollOutTable, tunnelTable, wanTable } from './uplinks.ts';
 import {
   asked,
+  choices,
   cnfPath,
   firewallPath,
   html,
@@ -92,8 +93,7 @@ const show = async (deps: PageDeps, found: SeenCnf, { url }: At): Promise<Omit<P
   const { namespace, purpose, all, pods, rollOuts, seesPods, hidden } = found;
   const cnf = { namespace, purpose };
   const rules = all.filter(({ state }) => state.kind !== POLICY);
-  const hasShares = found.seesShares && pods.some(({ wans }) => wans.length > 0);
-  const shares = hasShares ? await deps.shares(cnf) : 'busy';
+  const shares = found.seesShares ? await deps.shares(cnf, pods) : undefined;
   const filter = { search: asked(url, 'q').toLowerCase(), state: asked(url, 'state') };
   const part = partOf(
     rules.filter((rule) => fits(rule, filter)),
@@ -111,8 +111,8 @@ const show = async (deps: PageDeps, found: SeenCnf, { url }: At): Promise<Omit<P
       ...podTroubles(cnf, pods),
       ...rollOutTroubles(cnf, rollOuts),
     ])}
-    ${wanTable(namespace, pods, shares === 'busy' ? undefined : shares)} ${tunnelTable(pods, all)}
-    ${rollOutTable(rollOuts)} ${policyTable(all, stateCell)}
+    ${wanTable(namespace, pods, shares)} ${tunnelTable(pods, all)} ${rollOutTable(rollOuts)}
+    ${policyTable(all, stateCell)}
     ${seesPods ? podTable(pods) : note(`You may not list ${CNFS.resource} here, so nothing is said of pods.`)}
     ${formOf(cnfPath(namespace, purpose), filter)}
     ${table(
@@ -150,13 +150,13 @@ const formOf = (path: string, { search, state }: Filter): Html =>
     <input id="q" name="q" type="search" value="${search}" maxlength="256" />
     <label for="state">State</label>
     <select id="state" name="state">
-      <option value="">all</option>
-      <option value="out" ${state === 'out' ? 'selected' : ''}>all but those in sync</option>
-      ${STATES.map(
-        (one) =>
-          html`<option value="${one}" ${one === state ? 'selected' : ''}>
-            ${STATE_WORDS[one]}
-          </option>`,
+      ${choices(
+        [
+          ['', 'all'],
+          ['out', 'all but those in sync'],
+          ...STATES.map((one) => [one, STATE_WORDS[one]] as const),
+        ],
+        state,
       )}
     </select>
     <button>Show</button>

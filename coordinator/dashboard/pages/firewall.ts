@@ -3,12 +3,14 @@ import { caseText, type TraceView } from '../../views/trace.ts';
 import { firewallKinds, PACKET_FIELDS, type AskedPacket, type FirewallView } from '../firewall.ts';
 import { MAX_COMPILED } from '../read-rules.ts';
 import { CNFS, PODS, resourceOf } from '../resources.ts';
+import type { SharesOf } from '../shares.ts';
 import type { ZoneMap } from '../zone-map.ts';
 import type { PodView, RuleRow } from '../overview.ts';
 import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
 import { MAX_ZONES, picture } from './picture.ts';
 import {
   asked,
+  choices,
   cnfPath,
   firewallPath,
   html,
@@ -81,8 +83,7 @@ const show = async (deps: PageDeps, found: Seen, { url }: At): Promise<Omit<Page
   const isAsked = packet.src !== '' || packet.dst !== '';
   const view = await deps.firewall({ ...found, packet: isAsked ? packet : undefined });
   if (view === 'busy') return { title, body: await html`${head}${note(BUSY)}` };
-  const hasShares = found.seesShares && found.pods.some(({ wans }) => wans.length > 0);
-  const shares = hasShares ? await deps.shares(found) : 'busy';
+  const shares = found.seesShares ? await deps.shares(found, found.pods) : undefined;
   const form = formOf(firewallPath(namespace, purpose), packet, view.networks);
   return { title, body: await wholly(found, { ...view, shares }, { head, form }) };
 };
@@ -145,18 +146,14 @@ const choice = (name: 'in' | 'out', given: string, networks: readonly string[]):
   return html`<p>
     <label for="${name}">${LABELS[name]}</label>
     <select id="${name}" name="${name}">
-      <option value="">${name === 'in' ? 'the CNF sends it' : 'as the routes say'}</option>
-      ${all.map(
-        (one) =>
-          html`<option value="${one}" ${one === given ? 'selected' : ''}>${shown(one)}</option>`,
-      )}
+      ${choices([['', name === 'in' ? 'the CNF sends it' : 'as the routes say'], ...all.map((one) => [one] as const)], given)}
     </select>
   </p>`;
 };
 
 const wholly = (
   { namespace, rules, pods }: Seen,
-  { map, trace, shares }: FirewallView & { shares: Awaited<ReturnType<PageDeps['shares']>> },
+  { map, trace, shares }: FirewallView & { shares: SharesOf | undefined },
   { head, form }: { head: Html; form: Html },
 ): Html => {
   const states = new Map(rules.map(({ state }) => [`${state.kind}/${state.name}`, state.state]));
@@ -164,7 +161,7 @@ const wholly = (
     html`${link(rulePath(namespace, one.kind, one.name), `${one.kind}/${one.name}`)}
     ${states.get(`${one.kind}/${one.name}`) === 'InSync' ? '' : sign('bad', 'not in sync')}`;
   return html`${head}
-  ${map.zones.length > MAX_ZONES ? note(`A picture of ${map.zones.length} zones would be a tangle; the tables have all.`) : picture(map, pods, shares === 'busy' ? undefined : shares)}
+  ${map.zones.length > MAX_ZONES ? note(`A picture of ${map.zones.length} zones would be a tangle; the tables have all.`) : picture(map, pods, shares)}
   ${form} ${answerOf(trace)} ${tables(map, made)}
   ${tableIfAny(
     'Rules that become no section',

@@ -125,27 +125,30 @@ export const tableIfAny = (...given: Parameters<typeof table>): Html | '' =>
 export const link = (path: string, words: string): Html =>
   html`<a href="${path}">${shown(words)}</a>`;
 
-/** `more`: how many there are beside those that are listed. */
-export const listed = (items: readonly Html[], more = 0): Html =>
-  html`${items.map((item, at) => html`${at === 0 ? '' : ', '}${item}`)}${more > 0 ? ` and ${more} more` : ''}`;
+export const listed = (items: readonly Html[]): Html =>
+  html`${items.map((item, at) => html`${at === 0 ? '' : ', '}${item}`)}`;
+
+/** Options of a list: values, and their words where those differ. */
+export const choices = (
+  values: readonly (readonly [value: string, words?: string])[],
+  chosen: string,
+): Html =>
+  html`${values.map(
+    ([value, words = value]) =>
+      html`<option value="${value}" ${value === chosen ? 'selected' : ''}>${shown(words)}</option>`,
+  )}`;
 
 /** A list from which a namespace is chosen; a field where not all are known. */
 export const namespaceField = (
   chosen: string,
   { names, isPartial }: { names: readonly string[]; isPartial: boolean },
 ): Html => {
-  const all = [...new Set([...names, ...(chosen === '' ? [] : [chosen])])].sort();
+  const all = [...new Set([...names, chosen])].filter((one) => one !== '').sort();
   return html`<label for="namespace">Namespace</label> ${
       isPartial
         ? html`<input id="namespace" name="namespace" value="${chosen}" maxlength="63" />`
         : html`<select id="namespace" name="namespace">
-            <option value="">all</option>
-            ${all.map(
-              (one) =>
-                html`<option value="${one}" ${one === chosen ? 'selected' : ''}>
-                  ${shown(one)}
-                </option>`,
-            )}
+            ${choices([['', 'all'], ...all.map((one) => [one] as const)], chosen)}
           </select>`
     }`;
 };

@@ -3,9 +3,9 @@
  * or in a tunnel. What it says is in the tables below it, too.
  */
 import type { PodView } from '../overview.ts';
+import type { SharesOf } from '../shares.ts';
 import type { ZoneMap } from '../zone-map.ts';
 import { html, shown, type Html } from './page.ts';
-import type { SharesOf } from './uplinks.ts';
 
 /** More would be a tangle. */
 export const MAX_ZONES = 24;
@@ -18,7 +18,7 @@ type Box = { name: string; more: string };
 export const picture = (
   { zones, forwardings, redirects }: ZoneMap,
   pods: readonly PodView[],
-  sharesOf: SharesOf,
+  sharesOf: SharesOf | undefined,
 ): Html | '' => {
   const uplinks = uplinksOf(pods, sharesOf);
   if (zones.length + uplinks.length === 0) return '';
@@ -64,7 +64,7 @@ export const picture = (
 /** `wan`: its interface; undefined: a tunnel. Equal ones of several pods are one. */
 const uplinksOf = (
   pods: readonly PodView[],
-  sharesOf: SharesOf,
+  sharesOf: SharesOf | undefined,
 ): (Box & { wan: string | undefined; up: boolean })[] => {
   const all = pods.flatMap(({ wans, tunnels }) => {
     const shares = sharesOf?.(wans) ?? [];

@@ -3,16 +3,13 @@ import { uciName } from '#shared/uci/names.ts';
 import { policyEnforcementStatusSchema } from '#shared/resources/policy-enforcement.ts';
 import type { PodView, RollOut, RuleRow } from '../overview.ts';
 import { POLICY } from '../resources.ts';
-import type { Share } from '../shares.ts';
+import type { SharesOf } from '../shares.ts';
 import { html, link, listed, rulePath, shown, sign, tableIfAny, time, type Html } from './page.ts';
-
-/** Undefined: the viewer may not see them, or too many ask. */
-export type SharesOf = ((wans: PodView['wans']) => readonly Share[]) | undefined;
 
 export const wanTable = (
   namespace: string,
   pods: readonly PodView[],
-  sharesOf: SharesOf,
+  sharesOf: SharesOf | undefined,
 ): Html | '' =>
   tableIfAny(
     'WANs',
