@@ -65,7 +65,8 @@ table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
 caption { text-align: left; } caption h2 { margin: 1rem 0 .5rem; }
 th, td { text-align: left; vertical-align: top; padding: .5rem .75rem; border-bottom: 1px solid var(--soft); }
 tbody tr:hover { background: var(--raised); }
-thead th { background: var(--raised); color: var(--none); font-size: .875rem; font-weight: 600; }
+thead th { background: var(--raised); color: var(--none); font-size: .875rem; font-weight: 600; overflow-wrap: normal; }
+time { white-space: nowrap; }
 tbody th { font-weight: normal; }
 td p { margin: .25rem 0 0; overflow-wrap: anywhere; }
 .less { color: var(--none); font-size: .875rem; }
@@ -89,7 +90,7 @@ figure { margin: 0; } figcaption { color: var(--none); font-size: .875rem; }
 .picture small { font-size: .8125rem; }
 .picture path { fill: none; stroke: var(--line); stroke-width: 2; vector-effect: non-scaling-stroke; }
 .picture .redirect { stroke-dasharray: 6 4; } .picture .down { stroke: var(--bad); stroke-dasharray: 2 4; }
-@media (max-width: 48rem) {
+@media (max-width: 64rem) {
   body { padding: 0 .75rem 2rem; }
   form.fields p { flex-basis: 100%; }
   thead { position: absolute; left: -99rem; }

@@ -1,4 +1,5 @@
 /** The firewall of a CNF: its zones as a picture and in tables, and what becomes of a packet. */
+import { few } from '#shared/util/few.ts';
 import { caseText, type TraceView } from '../../views/trace.ts';
 import { firewallKinds, PACKET_FIELDS, type AskedPacket, type FirewallView } from '../firewall.ts';
 import { MAX_COMPILED } from '../read-rules.ts';
@@ -250,7 +251,7 @@ const branchOf = (
         stage,
         shown(does),
         shown(decidedBy) || '–',
-        shown(passedOver.map(({ rule, field }) => `${rule} (${field})`).join(', ')) || '–',
+        shown(few(passedOver.map(({ rule, field }) => `${rule} (${field})`))) || '–',
       ]),
     )}`;
 };
