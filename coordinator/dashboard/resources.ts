@@ -3,6 +3,7 @@ import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
 import { kindOf, kinds } from '#shared/resources/registry.ts';
 import type { Listed } from './viewer/rights.ts';
 
@@ -28,6 +29,8 @@ export const resourceOf = (kind: string): Listed | undefined => {
 export const ruleResources: readonly (readonly [kind: string, listed: Listed])[] = shownKinds.map(
   (kind) => [kind.kind, listedOf(kind)],
 );
+/** What WANs share the traffic by. */
+export const SHARES = listedOf(mwan3Policy);
 export const ROLL_OUTS = listedOf(cnfDeploymentResource);
 /** What is known of CNFs and their pods. */
 export const CNFS = listedOf(cnfStatusResource);

@@ -2,6 +2,7 @@
 import { compileOffline } from '#shared/compile/offline.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 
 /** Whose section it is. */
@@ -53,7 +54,7 @@ export const zoneMapOf = (rules: readonly RuleObject[], networks: NetworkTable):
     });
   return {
     zones: ofType('zone').flatMap(({ made, option }) =>
-      made.kind === 'FirewallZone'
+      made.kind === firewallZone.kind
         ? [
             {
               ...made,
@@ -91,7 +92,7 @@ export const zoneMapOf = (rules: readonly RuleObject[], networks: NetworkTable):
     }),
     devices: new Map(
       sections
-        .filter(({ type, name }) => type === 'zone' && makers.get(name)?.kind !== 'FirewallZone')
+        .filter(({ type, name }) => type === 'zone' && makers.get(name)?.kind !== firewallZone.kind)
         .map(optionsOf)
         .map((option) => [option('name'), option('device')]),
     ),

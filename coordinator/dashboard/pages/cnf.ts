@@ -2,7 +2,7 @@
 import type { RuleStateView } from '../../views/rule-state.ts';
 import { podStatesOf, wordOf } from '../../views/rules.ts';
 import { STATE_WORDS } from '../../views/status.ts';
-import { CNFS, PODS, POLICY, ROLL_OUTS, ruleResources } from '../resources.ts';
+import { CNFS, PODS, POLICY, ROLL_OUTS, ruleResources, SHARES } from '../resources.ts';
 import type { PodView, RollOut, RuleRow } from '../overview.ts';
 import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
 import { podTroubles, rollOutTroubles, ruleTroubles, troublesFirst } from './troubles.ts';
@@ -83,7 +83,7 @@ const seen = async (
     .filter(([kind]) => !seesKind(sight, namespace, kind))
     .map(([, { resource }]) => resource);
   const rollOuts = sight.sees(namespace, ROLL_OUTS) ? overview.rollOutsOf(cnf) : [];
-  const seesShares = seesKind(sight, namespace, 'Mwan3Policy') && sight.sees(namespace, PODS);
+  const seesShares = sight.sees(namespace, SHARES) && sight.sees(namespace, PODS);
   const versions = all.map(({ object: { metadata } }) => [metadata.uid, metadata.resourceVersion]);
   const mark = markOf(JSON.stringify([versions, pods, rollOuts, seesPods, seesShares, hidden]));
   return { namespace, purpose, all, pods, rollOuts, seesPods, seesShares, hidden, mark };

@@ -3,7 +3,7 @@ import { few } from '#shared/util/few.ts';
 import { caseText, type TraceView } from '../../views/trace.ts';
 import { firewallKinds, PACKET_FIELDS, type AskedPacket, type FirewallView } from '../firewall.ts';
 import { MAX_COMPILED } from '../read-rules.ts';
-import { CNFS, PODS, resourceOf } from '../resources.ts';
+import { CNFS, PODS, resourceOf, SHARES } from '../resources.ts';
 import type { SharesOf } from '../shares.ts';
 import type { ZoneMap } from '../zone-map.ts';
 import type { PodView, RuleRow } from '../overview.ts';
@@ -45,11 +45,10 @@ type Seen = {
 const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen | undefined> => {
   const [namespace = '', purpose = ''] = parts;
   const resources = firewallKinds.flatMap(({ kind }) => resourceOf(kind) ?? []);
-  const shares = resourceOf('Mwan3Policy') ?? CNFS;
   const sight = await sightOf(
     deps,
     viewer,
-    [CNFS, PODS, shares, ...resources].map((one) => [namespace, one] as const),
+    [CNFS, PODS, SHARES, ...resources].map((one) => [namespace, one] as const),
   );
   const rules = deps.overview
     .rulesOf({ namespace, purpose })
@@ -66,7 +65,7 @@ const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen
     metadata.uid,
     metadata.resourceVersion,
   ]);
-  const seesShares = seesNetworks && sight.sees(namespace, shares);
+  const seesShares = seesNetworks && sight.sees(namespace, SHARES);
   const mark = markOf(JSON.stringify([versions, hidden, pods, seesNetworks, seesShares]));
   return { namespace, purpose, rules, hidden, pods, seesPods, seesNetworks, seesShares, mark };
 };

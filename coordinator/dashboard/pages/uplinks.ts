@@ -1,5 +1,9 @@
 /** WANs and tunnels of a CNF, what its roll-out waits for, and its NetworkPolicies. */
 import { uciName } from '#shared/uci/names.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { ipsecHost } from '#shared/resources/rules/ipsec-host.ts';
+import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
+import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
 import { policyEnforcementStatusSchema } from '#shared/resources/policy-enforcement.ts';
 import type { PodView, RollOut, RuleRow } from '../overview.ts';
 import { POLICY } from '../resources.ts';
@@ -26,7 +30,7 @@ export const wanTable = (
             .filter((one) => one.interface === wan)
             .map(
               ({ policy, percent }) =>
-                html`${percent} % of ${link(rulePath(namespace, 'Mwan3Policy', policy), policy)}`,
+                html`${percent} % of ${link(rulePath(namespace, mwan3Policy.kind, policy), policy)}`,
             ),
         ),
       ]);
@@ -49,7 +53,7 @@ export const tunnelTable = (pods: readonly PodView[], rules: readonly RuleRow[])
     ),
   );
 
-const REMOTES = new Set(['IpsecHost', 'IpsecSite']);
+const REMOTES = new Set([ipsecHost.kind, ipsecSite.kind]);
 
 /** A tunnel is called by its remote and its connection. */
 const remoteOf = (tunnel: string, rules: readonly RuleRow[]): Html => {
@@ -67,7 +71,7 @@ const remoteOf = (tunnel: string, rules: readonly RuleRow[]): Html => {
 export const rollOutTable = (rollOuts: readonly RollOut[]): Html | '' =>
   tableIfAny(
     'Roll-outs',
-    ['CNFDeployment', 'Stage', 'Since', 'Waits for', 'Active pod'],
+    [cnfDeploymentResource.kind, 'Stage', 'Since', 'Waits for', 'Active pod'],
     rollOuts.map(({ name, status: { stage = '', stageTime, waitsFor = [], message, active } }) => [
       shown(name),
       sign(stage === 'Current' ? 'good' : 'wait', stage === 'Current' ? 'none under way' : stage),
