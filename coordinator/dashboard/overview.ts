@@ -67,7 +67,7 @@ type Seen = { since: string };
 export type Wan = Information['wans'][number] & Seen;
 export type Tunnel = Information['tunnels'][number] & Seen;
 
-export type RollOut = { name: string; uid: string; status: CnfDeploymentStatus };
+export type RollOut = { name: string; status: CnfDeploymentStatus };
 
 export type RuleRow = { object: RuleObject; state: RuleStateView };
 /** `of`: what it was made of. */
@@ -126,7 +126,7 @@ export class Overview {
     return [...rollOuts.uidsOfPurpose(namespace, purpose)].flatMap((uid) => {
       const { object } = rollOuts.get(uid) ?? {};
       const status = statusSchema.safeParse(object?.status).data;
-      return object && status ? [{ name: object.metadata.name, uid, status }] : [];
+      return object && status ? [{ name: object.metadata.name, status }] : [];
     });
   }
 
