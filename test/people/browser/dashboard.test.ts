@@ -203,10 +203,11 @@ describe('without scripts', () => {
     const { go, text, tabTo, page, follow } = await signedIn(scene.admin, { scripts: false });
     await go(pages()['cnf'] ?? '');
     expect(await text()).toContain('reload it by hand');
+    expect(await text()).toContain('FirewallRule/web');
     await tabTo(/^Rule or reason/);
     await page.keyboard.type('no-such-rule');
     await follow('Enter');
-    expect(await text()).not.toContain('FirewallRule/');
+    expect(await text()).not.toContain('FirewallRule/web');
   });
 });
 
