@@ -6,7 +6,8 @@ import * as z from 'zod';
 import { UBUS } from '#shared/inject/drivers.ts';
 import { ASSUMED, type Capabilities, type IpsecDialect } from '#shared/resources/capabilities.ts';
 import { ipsecServiceOf } from './services/ipsec-service.ts';
-import type { UbusCall } from './ubus/client/rpc.ts';
+import { OpenwrtAclError } from './driver.ts';
+import { UBUS_STATUS, type UbusCall } from './ubus/client/rpc.ts';
 import type { UbusSession } from './ubus/client/session.ts';
 
 const INIT_SCRIPTS = '/etc/init.d';
@@ -26,12 +27,29 @@ export const CAPABILITY_FILES = {
 const listSchema = z.object({ entries: z.array(z.object({ name: z.string() })) });
 const readSchema = z.object({ data: z.string() });
 
-/** @throws OpenwrtError when rpcd is not reached */
+/**
+ * Without arguments they do nothing. What a login may not call is denied (-32002), so that these
+ * codes are of ubusd's ACL alone (measured): an object, or a method of one, that it does not grant.
+ */
+const PROBES: readonly UbusCall[] = [
+  { object: 'file', method: 'md5' },
+  { object: 'uci', method: 'add' },
+];
+const OF_ACL: ReadonlySet<number | undefined> = new Set([
+  UBUS_STATUS.notFound,
+  UBUS_STATUS.permissionDenied,
+]);
+
+/** @throws OpenwrtAclError, OpenwrtError when rpcd is not reached */
 export const capabilitiesOf = async (
   session: UbusSession,
   signal: AbortSignal,
 ): Promise<Capabilities> => {
-  const [listing] = await session.attempt([on('list', INIT_SCRIPTS)], { signal });
+  const [listing, ...probed] = await session.attempt([on('list', INIT_SCRIPTS), ...PROBES], {
+    signal,
+  });
+  const refused = PROBES.find((_, at) => OF_ACL.has(probed[at]?.code));
+  if (refused !== undefined) throw new OpenwrtAclError(refused);
   const { data } = listSchema.safeParse(listing?.data);
   const scripts = data && new Set(data.entries.map(({ name }) => name));
   const dialect = scripts?.has('swanctl') && !scripts.has('ipsec') ? 'swanctl' : 'classic';

@@ -211,6 +211,21 @@ export class OpenwrtLoginRefusedError extends OpenwrtUnreachableError {
   }
 }
 
+/** Its web server answers, and may not pass this call on: it does not run as root. */
+export class OpenwrtAclError extends OpenwrtUnreachableError {
+  override name = 'OpenwrtAclError';
+  readonly object: string;
+  readonly method: string;
+  constructor({ object, method }: { object: string; method: string }) {
+    super(
+      `ubus ${object} ${method}`,
+      "the ACL of ubus for the user of OpenWRT's web server does not grant it: add object and method in /usr/share/acl.d (docs/drivers.md lists all), and restart ubus",
+    );
+    this.object = object;
+    this.method = method;
+  }
+}
+
 /**
  * OpenWRT answers, but what another writer did prevents the change; OpenWRT is as it was before the
  * try. Worth a retry with backoff.

@@ -40,12 +40,20 @@ export type UbusCall = {
 /** `code` 0 is success; positive codes are ubus's, negative ones JSON-RPC's. */
 export type UbusAnswer = { code: number; data: unknown };
 
+/** rpcd and ubusd deny with the same code. */
+const WORDS: ReadonlyMap<number, string> = new Map([
+  [
+    UBUS_STATUS.permissionDenied,
+    "permission denied, by the login's rights or by the ACL of ubus in /usr/share/acl.d",
+  ],
+]);
+
 export class UbusError extends OpenwrtError {
   override name = 'UbusError';
   readonly object: string;
   readonly method: string;
   readonly code: number;
-  constructor(call: UbusCall, code: number, detail = '') {
+  constructor(call: UbusCall, code: number, detail = WORDS.get(code) ?? '') {
     super(`ubus ${call.object} ${call.method}`, `answered code ${code}${detail && `: ${detail}`}`);
     this.object = call.object;
     this.method = call.method;

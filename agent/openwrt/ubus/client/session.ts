@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { createUnanswered } from '../../../io/unanswered.ts';
 import { readText, readUsername, type OpenwrtTarget } from '../login/credentials.ts';
-import { OpenwrtError, OpenwrtLoginRefusedError } from '../../driver.ts';
+import { OpenwrtAclError, OpenwrtError, OpenwrtLoginRefusedError } from '../../driver.ts';
 import { createLoginGate, type Credentials } from '../login/login-gate.ts';
 import {
   ACCESS_DENIED,
@@ -126,6 +126,7 @@ const logInWith = async (rpc: Rpc, args: Credentials, signal: AbortSignal): Prom
   const call = { object: 'session', method: 'login', args };
   const [answer] = await rpc.send(NO_SESSION, [call], { signal });
   if (answer?.code === UBUS_STATUS.permissionDenied) throw new OpenwrtLoginRefusedError();
+  if (answer?.code === ACCESS_DENIED) throw new OpenwrtAclError(call);
   return checked(call, answer, loginSchema).ubus_rpc_session;
 };
 
