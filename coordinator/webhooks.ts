@@ -5,6 +5,7 @@
 import type { InjectOptions } from '#shared/inject/options.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
+import { isAllowed } from '#shared/kube/access.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
@@ -28,6 +29,7 @@ import { createBindingsController } from './controllers/bindings/controller.ts';
 import type { Sources } from './coordinator.ts';
 import { createReviewMetrics, type Metrics } from './metrics.ts';
 import type { CnfPodChange } from './sources/cnf-pods.ts';
+import { deployments } from './sources/workload.ts';
 import { Workloads } from './sources/workloads.ts';
 
 export type WebhooksOptions = {
@@ -61,6 +63,13 @@ export type Webhooks = {
   onBundle: () => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
+
+const mayRollBy =
+  (client: KubeClient) =>
+  (namespace: string, signal: AbortSignal): Promise<boolean> => {
+    const { group, plural: resource } = deployments;
+    return isAllowed(client, { verb: 'create', group, resource, namespace }, signal);
+  };
 
 /** Bindings have the names of the roles. */
 const AGENT_ROLES: readonly string[] = [AGENT_ROLE, AGENT_KEYS_ROLE];
@@ -137,7 +146,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   const app = createAdmissionApp({
     webhooks: {
       rules: managedNetworksOr(client, rulesBy(ruleChecks, options.resources)),
-      'cnf-deployments': createCnfDeploymentWebhook({ lookups, log }),
+      'cnf-deployments': createCnfDeploymentWebhook({ lookups, log, mayRoll: mayRollBy(client) }),
       buckets: rulesBy(bucketChecks, kinds),
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
       pods: createPodWebhook({ ...common, gates, portsGate }),

@@ -65,5 +65,8 @@ it('finds what a rule refers to', async () => {
     return referencesExist(one, facts({ rules: await seen(rules, one) }), context);
   };
   expect(await refusalOf('lan2')).toBeUndefined();
-  expect(await refusalOf('lan3')).toMatchObject({ reason: 'UnknownReference' });
+  expect(await refusalOf('lan3')).toMatchObject({
+    reason: 'UnknownReference',
+    message: expect.stringMatching(/; there is: lan1, lan2$/),
+  });
 });

@@ -1,4 +1,5 @@
 /** Facts from the API server itself, as of the moment of asking. */
+import { referencesOf } from '#shared/compile/check.ts';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
@@ -41,7 +42,9 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): LiveWorld => 
         }),
       ),
     );
-    return lists.flat().filter(({ ties }) => ties.length > 0);
+    // What it refers to may be misspelt: the answer names those that there are.
+    const asked = new Set((change.after ? referencesOf(change.after) : []).map((one) => one.kind));
+    return lists.flat().filter(({ kind, ties }) => ties.length > 0 || asked.has(kind));
   };
 
   const cnfs = async (namespace: string, labelSelector: string, signal: AbortSignal) => {

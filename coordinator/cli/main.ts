@@ -11,8 +11,8 @@ import { forTerminal } from '../views/output/table.ts';
 import { runProgram } from './program.ts';
 
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort(new Error('interrupted')));
-process.once('SIGTERM', () => stop.abort(new Error('terminated')));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => stop.abort(new Error('interrupted')));
 
 const io: CommandIo = {
   env: process.env,

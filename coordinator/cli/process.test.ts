@@ -61,7 +61,7 @@ it('ends in silence when who reads it has enough', { timeout: PATIENCE_MS }, asy
   expect([await ended, await text(child.stderr)]).toEqual([EXIT.done, '']);
 });
 
-it('ends with its launcher, in the word of its signal', { timeout: PATIENCE_MS }, async () => {
+it('ends with its launcher, in the one word for that', { timeout: PATIENCE_MS }, async () => {
   const launcher = spawn(process.execPath, [LAUNCHER, 'render', '-f', '-'], {
     stdio: ['pipe', 'ignore', 'pipe'],
   });
@@ -75,7 +75,7 @@ it('ends with its launcher, in the word of its signal', { timeout: PATIENCE_MS }
   // Before it has come to its handlers the signal alone ends it.
   expect([
     [128 + constants.signals.SIGTERM, ''],
-    [EXIT.no, 'sdewan: terminated\n'],
+    [EXIT.no, 'sdewan: interrupted\n'],
   ]).toContainEqual([code, await said]);
 });
 

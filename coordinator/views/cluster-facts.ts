@@ -2,6 +2,7 @@
 import type { NetworkTexts } from '#shared/compile/networks.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
 import type { CnfStatus } from '#shared/resources/cnf-status.ts';
 import type { Lacking } from './rights.ts';
 
@@ -28,6 +29,8 @@ export type ClusterFacts = {
   cnfs: readonly VisibleCnf[];
   /** Undefined when they were not asked for, or may not be seen. */
   pods: readonly VisiblePod[] | undefined;
+  /** Undefined when they were not asked for, or may not be seen. */
+  rollOuts?: readonly CnfDeployment[] | undefined;
   /** Rights that the user lacks. */
   lacking: readonly Lacking[];
   /** Kinds that this cluster does not have. */

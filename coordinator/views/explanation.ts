@@ -114,12 +114,20 @@ const uciOf = (
   ofCnf: readonly RuleObject[],
   networks: NetworkTable,
 ): Pick<Explanation, 'uci' | 'uciMissing'> => {
-  if (kindOf(rule.kind)?.uci === undefined)
-    return { uci: [], uciMissing: 'it becomes other rules, which the coordinator makes' };
+  if (kindOf(rule.kind)?.uci === undefined) return { uci: [], uciMissing: madeOf(rule, ofCnf) };
   const { desired, verdicts } = compileOffline(ofCnf, networks);
   const verdict = verdicts.find((one) => one.rule === rule);
   const uci = packagesOf(verdict?.sections ?? [], desired);
   return uci.length > 0 ? { uci } : { uci, uciMissing: verdict?.message || 'it is being deleted' };
+};
+
+const madeOf = ({ kind, metadata }: RuleObject, ofCnf: readonly RuleObject[]): string => {
+  const made = ofCnf.filter(({ metadata: { ownerReferences = [] } }) =>
+    ownerReferences.some((owner) => owner.controller === true && owner.uid === metadata.uid),
+  );
+  const list = made.map((one) => `${one.kind}/${one.metadata.name} (${ruleStateOf(one).reason})`);
+  const kinds = kindOf(kind)?.generates?.kinds.join(' and ') ?? '';
+  return `it becomes other rules, which the coordinator makes: ${list.join(', ') || `of ${kinds}, none yet`}`;
 };
 
 const ABSENT = 'Absent';

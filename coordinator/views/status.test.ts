@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnf, factsOf, ready, withStatus } from '../cli/cluster/testing.ts';
 import { statusText, statusViewOf, statusViewSchema } from './status.ts';
 
@@ -15,14 +16,16 @@ describe('status', () => {
   it('prints one line for a CNF in sync', () => {
     const view = statusViewOf(factsOf({ rules: [zone] }));
     expect(view.inSync).toBe('Yes');
-    expect(statusText(view, shown)).toBe('CNF     PODS   RULES IN SYNC\ncnf-1   2/2    1/1\n');
+    expect(statusText(view, shown)).toBe(
+      'CNF     PODS   RULES IN SYNC   WANS   TUNNELS\ncnf-1   2/2    1/1             -      -\n',
+    );
   });
 
   it('says of a rule that is not why, since when, and what to do', () => {
     const view = statusViewOf(factsOf({ rules: [zone, broken('r1')] }));
     expect(view.inSync).toBe('No');
-    expect(statusText(view, shown)).toBe(`CNF     PODS   RULES IN SYNC
-cnf-1   2/2    1/2
+    expect(statusText(view, shown)).toBe(`CNF     PODS   RULES IN SYNC   WANS   TUNNELS
+cnf-1   2/2    1/2             -      -
 
 FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
   cause: spec.src: waits for FirewallZone wan
@@ -128,6 +131,74 @@ default     cnf-2   2/2    0/0             -      -         agent:1, agent:2
 CNF default/cnf-2: cnf-2-a: the agent is silent
 `,
     );
+  });
+
+  describe('while there is a roll-out', () => {
+    const labels = { sdewanPurpose: 'cnf-1' };
+    const rollOut = (status: object) =>
+      cnfDeploymentResource.schema.parse({
+        apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+        kind: 'CNFDeployment',
+        metadata: { name: 'edge', namespace: 'default', uid: 'u', creationTimestamp: '' },
+        spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: {} } },
+        status,
+      });
+    const message = 'FirewallRule r: Applying (on edge-new-b)';
+    const stageTime = '2026-01-01T00:02:00Z';
+    const waiting = { stage: 'Connected', stageTime, stagedRevision: 'new', message };
+    const cnfs = [
+      cnf('cnf-1', 'default', {
+        wans: { up: 1, total: 2, summary: '1/2' },
+        tunnels: { up: 0, total: 0, summary: '0/0' },
+        information: ['edge-old-a', 'edge-new-b'].map((name) => ({
+          name,
+          namespace: 'default',
+          purpose: 'cnf-1',
+          status: name === 'edge-old-a' ? 'Available' : 'Not Available',
+        })),
+        pods: { up: 1, total: 2, summary: '1/2' },
+      }),
+    ];
+    const lateOn = (...pods: string[]) =>
+      withStatus(['FirewallRule', 'r'], {
+        ...ready(false, 'Applying', 'late'),
+        outOfSync: pods.map((pod) => ({ pod, reason: 'Applying', message: '' })),
+      });
+    const textOf = (status: object, ...pods: string[]) => {
+      const facts = factsOf({ cnfs, rules: [lateOn(...pods)], rollOuts: [rollOut(status)] });
+      return statusText(statusViewOf(facts), shown);
+    };
+
+    it('counts the pods that serve, and says what it waits for', () => {
+      expect(textOf(waiting, 'edge-new-b')).toBe(`CNF     PODS   RULES IN SYNC   WANS   TUNNELS
+cnf-1   1/1    1/1             1/2    0/0
+
+CNFDeployment edge: Connected, for 60s: FirewallRule r: Applying (on edge-new-b)
+`);
+    });
+
+    it.each([
+      ['a pod that serves lacks the rule', waiting, 'edge-old-a'],
+      ['the new pods have the traffic', { ...waiting, stage: 'Baking' }, 'edge-new-b'],
+    ])('shows the rule that is not in sync when %s', (_, status, pod) => {
+      expect(textOf(status, pod)).toContain('FirewallRule/r of cnf-1: not in sync');
+    });
+
+    it('says why one has failed or cannot begin, and nothing of one at its end', () => {
+      const conditions = [
+        {
+          type: 'Degraded',
+          status: 'True',
+          reason: 'RollOutFailed',
+          message: 'revision 2 has failed',
+          lastTransitionTime: stageTime,
+        },
+      ];
+      expect(textOf({ stage: 'Failed', conditions }, 'edge-old-a')).toContain(
+        'CNFDeployment edge: RollOutFailed, for 60s: revision 2 has failed\n',
+      );
+      expect(textOf({ stage: 'Current' }, 'edge-old-a')).not.toContain('CNFDeployment');
+    });
   });
 
   it('is as its schema says', () => {

@@ -87,6 +87,7 @@ const rootSchema = (resource: Resource): Schema => {
         status: {
           ...schemaOf(status, `${kind}.status`),
           description: 'Written by the coordinator.',
+          ...unseenOf(resource),
         },
       }),
     },
@@ -100,6 +101,12 @@ const rootSchema = (resource: Resource): Schema => {
       fieldPath: `.${path}`,
     })),
   ]);
+};
+
+/** By it kstatus, and so Flux, does not call an object healthy that has no status yet. */
+const unseenOf = ({ isWrittenWhole, status }: Resource): Schema => {
+  const isCounted = status instanceof z.ZodObject && 'observedGeneration' in status.shape;
+  return isCounted && !isWrittenWhole ? { default: { observedGeneration: -1 } } : {};
 };
 
 const specDescriptionOf = ({ status, kind }: Resource): string =>
@@ -121,6 +128,7 @@ const withForms = ({ 'x-examples': examples, ...schema }: Schema): Schema => {
     isIntOrString && 'Text or a number.',
     ...forms,
     shown && `For example ${shown}.`,
+    schema.default !== undefined && `Default: ${String(schema.default)}.`,
   ].filter(Boolean);
   return {
     ...schema,

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../kube/objects.ts';
-import { FLEET_GROUP, HANDED_OVER_GATE, PURPOSE_LABEL } from '../names.ts';
+import { FLEET_GROUP, FLEET_ROLE, HANDED_OVER_GATE, PURPOSE_LABEL } from '../names.ts';
 import { MESSAGE_COLUMN } from './columns.ts';
 import { celRule } from './schema.ts';
 import { defineKind } from './kind.ts';
@@ -64,6 +64,10 @@ export const tooLarge = (template: unknown): string | undefined => {
     ? undefined
     : `spec.template has ${bytes} bytes as JSON, and at most ${MAX_TEMPLATE_BYTES} are rolled out: take annotations and long values out of it`;
 };
+
+/** For statuses, and at `kubectl apply`. */
+export const mayNotRoll = (namespace: string): string =>
+  `the coordinator may not roll CNFs in namespace ${namespace}: bind ClusterRole ${FLEET_ROLE} there to its service account`;
 
 const DURATION = /^([0-9]{1,3}h)?([0-9]{1,4}m)?([0-9]{1,5}s)?$/;
 
@@ -141,7 +145,7 @@ export const fleetConditionSchema = (types: string) =>
     observedGeneration: z.int().optional().describe('Of the CNFDeployment that was looked at.'),
     lastTransitionTime: moment().describe('When status last changed.'),
   });
-const conditionSchema = fleetConditionSchema('Available, Progressing or Degraded.');
+const conditionSchema = fleetConditionSchema('Available, Progressing, Degraded, Ready or Stalled.');
 
 const statusSchema = z.object({
   observedGeneration: z.int().optional(),
@@ -162,6 +166,14 @@ const statusSchema = z.object({
   selector: text(4_096).optional().describe('Of the pods, for autoscalers.'),
   stage: text(32).optional().describe('Of the roll-out; Current: there is none.'),
   stageTime: moment().optional().describe('Since when it is in that stage.'),
+  revisions: z
+    .object({
+      current: z.int().optional(),
+      staged: z.int().optional(),
+      failed: z.int().optional(),
+    })
+    .optional()
+    .describe('The numbers of the following three, as `sdewan rollout history` has them.'),
   currentRevision: text(63)
     .optional()
     .describe('Label pod-template-hash of the set that was proven last: it serves.'),
@@ -311,7 +323,7 @@ export const cnfDeploymentResource = {
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Degraded")].reason',
     },
-    { name: 'Revision', type: 'string', jsonPath: '.status.currentRevision' },
+    { name: 'Revision', type: 'integer', jsonPath: '.status.revisions.current' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
     MESSAGE_COLUMN,
   ],

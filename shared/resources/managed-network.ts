@@ -87,6 +87,7 @@ export const managedNetworkSpec = z.strictObject({
 export type ManagedNetworkSpec = z.infer<typeof managedNetworkSpec>;
 
 const statusSchema = z.object({
+  observedGeneration: z.int().optional().describe('The generation that this is about.'),
   free: count('Addresses that can be given, both of a pair counted once.'),
   claimed: count('NetworkPorts of pods.'),
   resting: count('Those that a pod had until some seconds ago.'),

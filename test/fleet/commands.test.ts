@@ -24,7 +24,7 @@ it('does with each command of sdewan rollout what docs/fleet.md says', async () 
   const first = await waitForFleet(cluster, namespace, 'the first set', serves(1));
   expect(await done('status')).toMatch(
     new RegExp(
-      `^${PURPOSE}: Current, for \\d+s: 1 of 1 pods are ready\nserves: ${first.currentRevision}\n$`,
+      `^${PURPOSE}: Current, for \\d+s: 1 of 1 pods are ready\nserves: revision 1 \\(${first.currentRevision}\\)\n$`,
     ),
   );
 
@@ -35,7 +35,7 @@ it('does with each command of sdewan rollout what docs/fleet.md says', async () 
   const told = await rollout('status');
   expect(told.code).toBe(1);
   expect(told.out).toContain(`waits for: ${RULE}: `);
-  expect(told.out).toContain(`staged: ${waiting.stagedRevision}`);
+  expect(told.out).toContain(`staged: revision 2 (${waiting.stagedRevision})`);
   const history = await done('history');
   expect(history).toMatch(new RegExp(`^2 +${waiting.stagedRevision} +staged +1 `, 'm'));
   expect(history).toMatch(new RegExp(`^1 +${first.currentRevision} +serves +1 `, 'm'));
@@ -75,5 +75,7 @@ it('does with each command of sdewan rollout what docs/fleet.md says', async () 
   await done('undo');
   const ended = await rollout('status', '--timeout', '60');
   expect(ended.code).toBe(0);
-  expect(ended.out).toContain(`serves: ${first.currentRevision}`);
+  expect(ended.out).toMatch(
+    new RegExp(`^serves: revision \\d+ \\(${first.currentRevision}\\)$`, 'm'),
+  );
 });

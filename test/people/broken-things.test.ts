@@ -39,6 +39,8 @@ const steady = (text: string, namespace: string): string =>
     .replaceAll(/(?<=^| )<?(\d+[smh]|invalid>|unknown>)+( \(x\d+ over [^)]*\))?(?= |$)/gm, '<age>')
     .replaceAll(/(does not answer since <time>): .*$/gm, '$1: <why>')
     .replaceAll(/(does not answer the agent): .*(?= \(pod )/g, '$1: <why>')
+    // Others make zones of the same CNF meanwhile.
+    .replaceAll(/(create it first; there is: )[^()]*(?= \()/g, '$1<names>')
     .replaceAll(/ +/g, ' ')
     .replaceAll(/ +$/gm, '');
 

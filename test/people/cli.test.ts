@@ -87,7 +87,7 @@ describe('the CLI', async () => {
       const { code, out, said } = await as('nobody', 'status');
       expect([code, out]).toEqual([3, '']);
       expect(said).toMatch(
-        /^sdewan: you may not list cnfhubsites\..*, firewallzones\..* in namespace \S+ \(ClusterRole sdewan-viewer may\); you may not list ipsec\S+.* in namespace \S+\n$/,
+        /^sdewan: you may not list cnfdeployments\S+, ipsec\S+.* in namespace \S+; you may not list cnfhubsites\..*, firewallzones\..* in namespace \S+ \(ClusterRole sdewan-viewer may\)\n$/,
       );
     });
 
@@ -106,7 +106,7 @@ describe('the CLI', async () => {
         { name: PURPOSE, pods: { up: 2, total: 2 }, rules: { inSync: 4, total: 4 } },
       ]);
       expect(said).toMatch(
-        /^you may not list ipsechosts\..*, ipsecproposals\..*, ipsecsites\..*\nyou may not list pods in .* \(ClusterRole view may\)\n/,
+        /^you may not list cnfdeployments\..*, ipsechosts\..*, ipsecproposals\..*, ipsecsites\..*\nyou may not list pods in .* \(ClusterRole view may\)\n/,
       );
       expect(said).not.toMatch(/firewall|mwan3|cnf(nat|route)/);
       const all = await sdewan(cluster, 'status', '-A', '--kubeconfig', join(folder, 'viewer'));

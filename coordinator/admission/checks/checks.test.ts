@@ -92,8 +92,10 @@ describe('references', () => {
     expect(referencesExist(create, facts({ rules: [zone('lan1')] }), context)).toEqual({
       reason: 'UnknownReference',
       message:
-        'spec.dest: FirewallZone wan1 does not exist for purpose cnf-1 in this namespace; create it first',
+        'spec.dest: FirewallZone wan1 does not exist for purpose cnf-1 in this namespace; create it first; there is: lan1',
     });
+    const none = facts({ rules: [zone('lan1', going), rule('FirewallRule', 'r', {})] });
+    expect(referencesExist(create, none, context)?.message).toMatch(/; create it first$/);
     const both = facts({ rules: [zone('lan1'), zone('wan1')] });
     expect(referencesExist(create, both, context)).toBeUndefined();
   });

@@ -32,9 +32,18 @@ export const referencesExist: Check = (change, facts) => {
     reason: 'UnknownReference',
     message:
       wrong === undefined
-        ? `${what}; create it first`
+        ? `${what}; create it first${othersOf(missing, facts)}`
         : `metadata.labels.${PURPOSE_LABEL}: ${wrong}; ${what}`,
   };
+};
+
+/** What may have been meant: the rules of those kinds that the CNF has. */
+const othersOf = (missing: readonly Reference[], { rules }: Pick<Facts, 'rules'>): string => {
+  const kinds = new Set(missing.map(({ kind }) => kind));
+  const names = rules
+    .filter((rule) => kinds.has(rule.kind) && isStaying(rule))
+    .map(({ metadata }) => metadata.name);
+  return names.length === 0 ? '' : `; there is: ${few(names.sort())}`;
 };
 
 /** Users that are being deleted themselves do not keep it. */

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 import { templateWarnings } from '#shared/inject/warnings.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { cnfDeploymentResource, tooLarge } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource, mayNotRoll, tooLarge } from '#shared/resources/cnf-deployment.ts';
 import { deployments } from '../../sources/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
@@ -14,16 +14,25 @@ import { findSecond, type SecondCnfDeps } from './find-second.ts';
 import { isAdoptedBy, type CnfIdentity } from './second-cnf.ts';
 import { adoptingSelectorIn, templateIn } from './template.ts';
 
+type CnfDeploymentDeps = SecondCnfDeps & {
+  /** Whether the coordinator has the right to make the Deployment. @throws KubeError */
+  mayRoll: (namespace: string, signal: AbortSignal) => Promise<boolean>;
+};
+
 /** Validating. */
 export const createCnfDeploymentWebhook =
-  (deps: SecondCnfDeps) =>
+  (deps: CnfDeploymentDeps) =>
   async (request: AdmissionRequest, signal: AbortSignal): Promise<ReviewVerdict> => {
     const { namespace, object, oldObject, operation } = request;
     if (operation === 'DELETE' || !object || !isCnfDeployment(request)) return allowed;
     const size = isSameTemplate(object, oldObject) ? undefined : tooLarge(templateOf(object));
     if (size !== undefined) return denied({ reason: 'InvalidSpec' }, size);
     const template = podTemplateIn(object);
-    const taken = { ...allowed, warnings: template ? templateWarnings(template) : [] };
+    const warnings = [
+      ...(template ? templateWarnings(template) : []),
+      ...(await rightWarnings(deps, namespace, signal)),
+    ];
+    const taken = { ...allowed, warnings };
     const purpose = purposeIn(object);
     if (purpose === undefined || purpose === purposeIn(oldObject)) return taken;
     const { name, uid } = object.metadata;
@@ -37,6 +46,20 @@ export const createCnfDeploymentWebhook =
     if (second === undefined) return taken;
     return denied(second, `spec.template.metadata.labels.${PURPOSE_LABEL}: ${second.message}`);
   };
+
+/** Without an answer, none: the status says it, too. */
+const rightWarnings = async (
+  { log, mayRoll }: CnfDeploymentDeps,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<string[]> => {
+  try {
+    return (await mayRoll(namespace, signal)) ? [] : [mayNotRoll(namespace)];
+  } catch (err) {
+    log.warn({ err, namespace }, 'failed to ask for the right to roll CNFs, not warning about it');
+    return [];
+  }
+};
 
 const isCnfDeployment = ({ resource }: AdmissionRequest): boolean =>
   resource.group === cnfDeploymentResource.group &&

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -363,13 +363,29 @@ describe('the webhook for CNFDeployments', () => {
     some: Parameters<typeof lookups>[0],
     { object, ...changes }: Partial<AdmissionRequest> = {},
   ): Promise<ReviewVerdict> => {
-    const deps = { lookups: lookups(some), log: silentLogger };
+    const mayRoll = async (): Promise<boolean> => {
+      if (some?.fails) throw new Error('no answer');
+      return mayCreate;
+    };
+    const deps = { lookups: lookups(some), log: silentLogger, mayRoll };
     return createCnfDeploymentWebhook(deps)(
       request(object ?? cnfDeployment('cnf-1'), { resource, ...changes }),
       signal,
     );
   };
   const other = owner('StatefulSet', 'cnf-1');
+  let mayCreate = true;
+  afterEach(() => {
+    mayCreate = true;
+  });
+
+  it('warns where the coordinator may not make the Deployment', async () => {
+    expect((await answer({})).warnings).toEqual([]);
+    mayCreate = false;
+    expect((await answer({})).warnings).toEqual([
+      expect.stringMatching(/may not roll CNFs in namespace \S+: bind ClusterRole sdewan-fleet/),
+    ]);
+  });
 
   it('refuses a template that is too large to be rolled out, but not other changes of one that is there', async () => {
     const large = cnfDeployment('cnf-1') as { spec: { template: { metadata: object } } };

@@ -5,6 +5,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { INJECT_ANNOTATION } from '#shared/inject/annotations.ts';
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { podResource } from '../../sources/workload.ts';
@@ -17,21 +18,23 @@ export type Asked = {
   /** Undefined: all. */
   namespace: string | undefined;
   withPods?: boolean;
+  withRollOuts?: boolean;
 };
 
 /** @throws CannotTellError when nothing can be seen; KubeError */
 export const gather = async (
   client: KubeClient,
-  { namespace, withPods = false }: Asked,
+  { namespace, withPods = false, withRollOuts = false }: Asked,
   signal: AbortSignal,
 ): Promise<ClusterFacts> => {
   const { list, lacking, absent } = createLook({ client, signal });
-  const [statuses, pods, ...lists] = await Promise.all([
+  const [statuses, pods, rollOuts, ...lists] = await Promise.all([
     list(cnfStatusResource, { namespace }),
     withPods ? list(podResource, { namespace, labelSelector: PURPOSE_LABEL }) : undefined,
+    withRollOuts ? list(cnfDeploymentResource, { namespace }) : undefined,
     ...kinds.map((kind) => list(kind, { namespace })),
   ]);
-  if (absent.length === kinds.length + 1)
+  if (absent.length > kinds.length)
     throw new CannotTellError(
       'this cluster does not have the product: it knows none of its kinds; `kubectl apply -k deploy` installs it',
     );
@@ -45,6 +48,7 @@ export const gather = async (
       return purpose === undefined ? [] : [{ namespace: metadata.namespace, purpose, status }];
     }),
     pods: pods?.map(podOf),
+    ...(withRollOuts && { rollOuts }),
     lacking,
     absent,
   };

@@ -107,9 +107,13 @@ LAST   COUNT   TYPE      REASON        MESSAGE
       refersTo: [{ name: 'wan9', state: 'Absent' }],
     });
     const maker = ruleOf('CNFService', 's', { fullname: 'a.example', port: '80', dport: '80' });
-    expect(explanationOf(maker, factsOf({ rules: [maker] }), []).uciMissing).toContain(
-      'other rules',
-    );
+    const missingWith = (...made: RuleObject[]) =>
+      explanationOf(maker, factsOf({ rules: [maker, ...made] }), []).uciMissing;
+    expect(missingWith()).toMatch(/other rules, .*: of CNFNAT, none yet$/);
+    const owner = { apiVersion: 'v1', kind: 'CNFService', name: 's', controller: true };
+    const ownerReferences = [{ ...owner, uid: maker.metadata.uid }];
+    const child = { ...ruleOf('CNFNAT', 's-nat', {}, { ownerReferences }), status: inSync };
+    expect(missingWith(child, ruleOf('CNFNAT', 'mine', {}))).toMatch(/: CNFNAT\/s-nat \(InSync\)$/);
   });
 
   it('is as its schema says', () => {

@@ -34,16 +34,16 @@ export const promoted = (cnf: CnfDeployment): Change => {
   const { stage, failedRevision, stagedRevision } = cnf.status ?? {};
   const asked = promotionOf(cnf.status);
   if (failedRevision !== undefined)
-    return { said: `revision ${failedRevision} has failed: change the template, or restart` };
+    return { said: 'the last template has failed: change it, or restart' };
   if (stagedRevision === undefined || asked === undefined) return { said: 'nothing is staged' };
   if (stage === 'HandedOver' || stage === 'Baking')
-    return { said: `revision ${stagedRevision} has the traffic already` };
+    return { said: 'the staged set has the traffic already' };
   if (cnf.spec.strategy !== 'RollingUpdate')
     return { said: `strategy ${cnf.spec.strategy} holds nothing back` };
   if (cnf.spec.paused) return { said: 'is paused: resume it first' };
   return {
     patch: merge(cnf, { metadata: { annotations: { [PROMOTE_ANNOTATION]: asked } } }),
-    said: `revision ${stagedRevision} is to get the traffic as soon as each of its pods runs`,
+    said: 'the staged set is to get the traffic as soon as each of its pods runs',
   };
 };
 

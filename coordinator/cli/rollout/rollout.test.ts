@@ -80,6 +80,7 @@ const STAGED = {
 };
 const FAILED = {
   stage: 'Failed',
+  revisions: { current: 1, failed: 2 },
   currentRevision: 'a',
   failedRevision: 'b',
   failed: { template: 't', message: 'FirewallRule deny-ssh: Refused (on cnf-1-b-x)' },
@@ -98,8 +99,8 @@ it('says where a roll-out is, and what it waits for', () => {
 it('says why a template has failed', () => {
   expect(statusLines(cnf(FAILED), NOW)).toEqual([
     'cnf-1: Failed: 3 of 3 pods are ready',
-    'serves: a',
-    'failed: b: FirewallRule deny-ssh: Refused (on cnf-1-b-x)',
+    'serves: revision 1 (a)',
+    'failed: revision 2 (b): FirewallRule deny-ssh: Refused (on cnf-1-b-x)',
   ]);
 });
 
@@ -206,7 +207,11 @@ it.each<[string, () => { patch?: unknown; said: string }, string]>([
   ],
   ['what is not paused', () => paused(cnf(CURRENT), false), 'is not paused already'],
   ['nothing to promote', () => promoted(cnf(CURRENT)), 'nothing is staged'],
-  ['a set that has failed', () => promoted(cnf({ ...STAGED, ...FAILED })), 'revision b has failed'],
+  [
+    'a set that has failed',
+    () => promoted(cnf({ ...STAGED, ...FAILED })),
+    'the last template has failed',
+  ],
   [
     'a set with the traffic',
     () => promoted(cnf({ ...STAGED, stage: 'Baking' })),

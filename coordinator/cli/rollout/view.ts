@@ -33,11 +33,18 @@ export const statusLines = (cnf: CnfDeployment, now?: number): string[] => {
 };
 
 const setLines = (status: CnfDeploymentStatus): string[] => {
-  const { currentRevision, stagedRevision, failedRevision, failed } = status;
+  const { currentRevision, stagedRevision, failedRevision, failed, revisions = {} } = status;
+  // An older coordinator tells no numbers.
+  const named = (number: number | undefined, set: string): string =>
+    number === undefined ? set : `revision ${number} (${set})`;
   return [
-    ...(currentRevision === undefined ? [] : [`serves: ${currentRevision}`]),
-    ...(stagedRevision === undefined ? [] : [`staged: ${stagedRevision}`]),
-    ...(failed === undefined ? [] : [`failed: ${failedRevision ?? ''}: ${failed.message}`]),
+    ...(currentRevision === undefined
+      ? []
+      : [`serves: ${named(revisions.current, currentRevision)}`]),
+    ...(stagedRevision === undefined ? [] : [`staged: ${named(revisions.staged, stagedRevision)}`]),
+    ...(failed === undefined
+      ? []
+      : [`failed: ${named(revisions.failed, failedRevision ?? '')}: ${failed.message}`]),
   ];
 };
 

@@ -11,7 +11,11 @@ export const runStatus: Run = ({ args: [name], options }, io, signal) =>
   withCluster({ options, io }, async ({ client, namespace: usual }) => {
     const { output } = formatSchema.parse(options);
     const namespace = namespaceOf(options, usual);
-    const facts = await gather(client, { namespace, withPods: output !== 'table' }, signal);
+    const facts = await gather(
+      client,
+      { namespace, withPods: output !== 'table', withRollOuts: true },
+      signal,
+    );
     if (name !== undefined) cnfNamed(facts, name, namespace);
     if (namespace !== undefined && cnfsIn(facts).length === 0)
       await namespaceIsThere(client, namespace, signal);

@@ -25,7 +25,7 @@ export const runSupportBundle: Run = async ({ options }, io, signal) => {
   const { outputDirectory: folder, tail: tailLines } = data;
   return withCluster({ options, io }, async (cluster) => {
     const namespace = namespaceOf(options, cluster.namespace);
-    const facts = await gather(cluster.client, { namespace }, signal);
+    const facts = await gather(cluster.client, { namespace, withRollOuts: true }, signal);
     const sides = await sidesOf(cluster, namespace, { io, signal });
     const bundle = await collect({ cluster, namespace, tailLines, signal });
     const shown = { isWide: true, hasNamespaces: true, now: Date.now() };

@@ -190,6 +190,27 @@ describe('a packet through a pod', () => {
     expect(more.notKnown).toEqual([expect.stringContaining('what chain mine does')]);
   });
 
+  it('is told once of pods that answer alike', () => {
+    const one = traced('80');
+    const pods = [one, { ...one, pod: 'cnf-1-b' }];
+    const text = liveTraceText(
+      liveTraceView(pods, { cnf: 'cnf-1', ...to('80'), in: 'net1' }),
+      false,
+    );
+    expect(text).toContain('cnf-1-a, cnf-1-b:\n');
+    expect(text.match(/FirewallForwarding\/out/g)).toHaveLength(
+      shown(one).match(/FirewallForwarding\/out/g)?.length ?? 0,
+    );
+    expect(text).toMatch(/^cnf-1-b: accepted/m);
+  });
+
+  it('takes no part of a table for firewall4', () => {
+    const text = 'table inet fw4 {\n\tchain input {\n\t\tjump input_lan\n\t}\n}\n';
+    const { agree, notKnown } = traced('25', { kernel: { text } });
+    expect(agree).toBeUndefined();
+    expect(notKnown).toEqual(['the rules of the kernel: it has none of firewall4']);
+  });
+
   it('is told by the configuration alone where the kernel is not read', () => {
     const { agree, notKnown, configuration } = traced('25', { kernel: { unread: 'no right' } });
     expect([agree, notKnown]).toEqual([undefined, ['the rules of the kernel: no right']]);

@@ -13,6 +13,7 @@ import { trace, type World } from '#shared/trace/trace.ts';
 import type { Surroundings } from '#shared/trace/types.ts';
 import { uplinksOf } from '#shared/trace/uplinks.ts';
 import type { UciSection } from '#shared/uci/model.ts';
+import { few } from '#shared/util/few.ts';
 import { headOf, API_VERSION } from '../../views/output/format.ts';
 import { printable } from '../../views/output/table.ts';
 import { sectionNames } from '../../views/traced-cnf.ts';
@@ -154,14 +155,13 @@ export const liveTraceView = (
 export const liveTraceText = ({ packet, pods }: LiveTraceView, isWide: boolean): string =>
   [
     `${printable(packet)}; the first packet of a connection\n`,
-    ...pods.map((one) => podText(one, isWide)),
+    ...[...Map.groupBy(pods, (one) => podText(one, isWide))].map(
+      ([text, alike]) => `${few(alike.map(({ pod }) => pod))}:\n${text}`,
+    ),
     pods.map((one) => `${one.pod}: ${endOf(one)}\n`).join(''),
   ].join('\n');
 
-const podText = (
-  { pod, configuration, kernel, agree, notKnown }: PodTrace,
-  isWide: boolean,
-): string => {
+const podText = ({ configuration, kernel, agree, notKnown }: PodTrace, isWide: boolean): string => {
   const parts =
     agree === false && configuration && kernel
       ? [
@@ -173,7 +173,7 @@ const podText = (
         ? [answerText(configuration, isWide)]
         : [];
   const notes = notesText(notKnown);
-  return `${pod}:\n${[...parts, ...(notes === '' ? [] : [notes])].join('\n')}`;
+  return [...parts, ...(notes === '' ? [] : [notes])].join('\n');
 };
 
 const DIFFERENT =

@@ -1,6 +1,6 @@
 /** Why a CNFDeployment cannot be rolled out until an operator has changed something. */
 import { KubeError } from '#shared/kube/errors.ts';
-import { FLEET_ROLE } from '#shared/names.ts';
+import { mayNotRoll } from '#shared/resources/cnf-deployment.ts';
 import type { FleetDeployment } from './apps.ts';
 
 /** Between looks for a name that only people can give. */
@@ -39,7 +39,7 @@ export const brokenBy = (
   if (status === FORBIDDEN)
     return {
       reason: 'Forbidden',
-      message: `the coordinator may not roll CNFs in namespace ${namespace}: bind ClusterRole ${FLEET_ROLE} there to its service account; ${message}`,
+      message: `${mayNotRoll(namespace)}; ${message}`,
     };
   return status === INVALID || status === BAD_REQUEST ? { reason: 'Refused', message } : undefined;
 };

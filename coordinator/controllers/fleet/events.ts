@@ -7,14 +7,14 @@ import { podResource } from '../../sources/workload.ts';
 import { badWeightOf, type FleetPodObject } from './apps.ts';
 import type { Memory, RollOutStep, Stage } from './decide.ts';
 import type { Going } from './replacement.ts';
-import type { RollOutView } from './status.ts';
+import { failureOf, revisionText, type Revisions, type RollOutView } from './status.ts';
 
 export const eventsOf = (
   cnf: CnfDeployment,
-  { step, renewal }: Pick<RollOutView, 'step' | 'renewal'>,
+  { step, renewal, revisions }: Pick<RollOutView, 'step' | 'renewal' | 'revisions'>,
   before: Memory,
 ): Omit<RecordedEvent, 'object'>[] => [
-  ...ofStage(cnf, step, before),
+  ...ofStage(cnf, step, { before, revisions }),
   ...(renewal && isRenewed(cnf, renewal)
     ? [
         {
@@ -35,7 +35,7 @@ export const isRenewed = (
 const ofStage = (
   { status }: CnfDeployment,
   { stage, memory, excused }: RollOutStep,
-  before: Memory,
+  { before, revisions }: { before: Memory; revisions: Revisions },
 ): Omit<RecordedEvent, 'object'>[] => {
   if (stage === status?.stage) return [];
   const { current = '', staged, failed } = memory;
@@ -46,11 +46,11 @@ const ofStage = (
           {
             type: 'Warning',
             reason: 'RollOutFailed',
-            message: `revision ${failed.set} has failed: ${failed.why}`,
+            message: failureOf(failed, revisions),
           },
         ];
   const without = excused.length === 0 ? '' : `, without ${few(excused)}`;
-  const message = `${SAID[stage]}: revision ${staged?.set ?? current}${without}`;
+  const message = `${SAID[stage]}: revision ${revisionText(staged?.set ?? current, revisions)}${without}`;
   return [{ type: 'Normal', reason: stage, message }];
 };
 

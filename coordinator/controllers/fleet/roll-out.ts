@@ -8,7 +8,14 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { cnfPodOf, type CnfPod } from '../../sources/cnf-pod.ts';
-import { fleetPodOf, newestSet, replicaFailure, type FleetPodObject } from './apps.ts';
+import {
+  fleetPodOf,
+  newestSet,
+  replicaFailure,
+  revisionNumberOf,
+  setOf,
+  type FleetPodObject,
+} from './apps.ts';
 import { BROKEN_MS } from './broken.ts';
 import { carryOutActions, replacePod } from './calls.ts';
 import { isSettled, steer, type Memory, type RollOutFacts, type RollOutStep } from './decide.ts';
@@ -101,7 +108,8 @@ export const createRollOut = (parts: Parts) => {
       nodesKnown: cordoned.hasSynced(),
     });
     const { failure } = facts;
-    const view = { pods: seen, step, asked, failure, held: health.held, renewal };
+    const revisions = new Map(sets.map((set) => [setOf(set), revisionNumberOf(set)]));
+    const view = { pods: seen, step, asked, failure, held: health.held, renewal, revisions };
     const sayInMs = await sayStep(cnf, { view, before: memory }, signal);
     giveOrders(parts, cnf, { live, step, isSaid: sayInMs === undefined });
     const isAtOnce = followsAtOnce(step, { isPlaced, before: memory });

@@ -23,6 +23,7 @@ const statusOf = (pods: readonly CnfFacts[], memory: Memory, before?: object, no
     failure: undefined,
     held: undefined,
     renewal: undefined,
+    revisions: new Map([['old', 1]]),
   };
   const look = { now, pods, step, asked: 'hash', ...nothing };
   return fleetStatus(cnf(before), look);
@@ -42,6 +43,7 @@ describe('the status of a CNFDeployment', () => {
       selector: 'sdewanPurpose=cnf-1',
       stage: 'Connected',
       stageTime: '2026-01-02T03:04:05.000Z',
+      revisions: { current: 1 },
       currentRevision: 'old',
       stagedRevision: 'new',
       active: 'old-1',
@@ -61,6 +63,7 @@ describe('the status of a CNFDeployment', () => {
           message: 'waits for FirewallRule deny-ssh: WaitingForInterface (on new-1)',
         }),
         expect.objectContaining({ type: 'Degraded', status: 'False' }),
+        expect.objectContaining({ type: 'Ready', status: 'False', reason: 'NotReady' }),
       ],
     });
   });
@@ -80,14 +83,14 @@ describe('the status of a CNFDeployment', () => {
     const message =
       'revision new has failed: FirewallRule deny-ssh: WaitingForInterface (on new-1)';
     expect(status).toMatchObject({ stage: 'Failed', failedRevision: 'new', message });
-    expect(status.conditions).toContainEqual(
-      expect.objectContaining({
-        type: 'Degraded',
-        status: 'True',
-        reason: 'RollOutFailed',
-        message,
-      }),
-    );
+    for (const [type, is] of [
+      ['Degraded', 'True'],
+      ['Stalled', 'True'],
+      ['Ready', 'False'],
+    ])
+      expect(status.conditions).toContainEqual(
+        expect.objectContaining({ type, status: is, reason: 'RollOutFailed', message }),
+      );
   });
 
   it('keeps the time of a condition that stays as it is', () => {

@@ -10,7 +10,7 @@ import { timestamp, truncated } from '../../rule-status/wording.ts';
 import { healthOf, isInSync, type CnfFacts } from './mirror/facts.ts';
 import { selectorOf } from './deployment.ts';
 import { distancesKept, keptOf } from './remembered.ts';
-import type { RollOutStep } from './decide.ts';
+import type { Memory, RollOutStep } from './decide.ts';
 
 export type RollOutView = {
   now: number;
@@ -24,7 +24,15 @@ export type RollOutView = {
   /** Why a pod that is overdue is not replaced. */
   held: string | undefined;
   renewal: CnfDeploymentStatus['renewal'];
+  revisions: Revisions;
 };
+
+/** Kubernetes' numbers of sets, by their hashes. */
+export type Revisions = ReadonlyMap<string, number>;
+
+/** As people name it. */
+export const revisionText = (set: string, revisions: Revisions): string =>
+  String(revisions.get(set) ?? set);
 
 const MAX_TEXT = 1_024;
 
@@ -33,7 +41,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
   const ready = pods.filter(({ ready: is }) => is).length;
   const waitsFor = [...(failure === undefined ? [] : [failure]), ...step.waitsFor];
   const { failed } = step.memory;
-  const message = failed ? failureOf(failed) : (view.held ?? waitsFor[0]);
+  const message = failed ? failureOf(failed, view.revisions) : (view.held ?? waitsFor[0]);
   return {
     ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
     replicas: pods.length,
@@ -43,6 +51,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     inSyncReplicas: pods.filter(isInSync).length,
     selector: selectorOf(cnf),
     ...stageOf(cnf, view),
+    ...numbersOf(step.memory, view.revisions),
     ...keptOf(step.memory, view.asked),
     ...distancesKept(step.distances, pods),
     ...listed('waitsFor', waitsFor),
@@ -74,13 +83,32 @@ export const brokenStatus = (
     ...(cnf.status?.conditions ?? []).filter(({ type }) => type === 'Available'),
     ...[
       { type: 'Progressing', status: 'False' as const },
-      { type: 'Degraded', status: 'True' as const },
+      ...withHealth(
+        { type: 'Degraded', status: 'True', reason, message },
+        { isReady: false, message },
+      ),
     ].map((one) => conditionOf(cnf, now, { ...one, reason, message })),
   ],
 });
 
-const failureOf = ({ set, why }: { set: string; why: string }): string =>
-  `revision ${set} has failed: ${why}`;
+const numbersOf = (
+  { current, staged, failed }: Memory,
+  numbers: Revisions,
+): Pick<CnfDeploymentStatus, 'revisions'> => {
+  const sets = { current, staged: staged?.set, failed: failed?.set };
+  const revisions = Object.fromEntries(
+    Object.entries(sets).flatMap(([name, set]) => {
+      const revision = set === undefined ? undefined : numbers.get(set);
+      return revision === undefined ? [] : [[name, revision]];
+    }),
+  );
+  return Object.keys(revisions).length === 0 ? {} : { revisions };
+};
+
+export const failureOf = (
+  { set, why }: { set: string; why: string },
+  revisions: Revisions,
+): string => `revision ${revisionText(set, revisions)} has failed: ${why}`;
 
 const listed = (name: string, texts: readonly string[]): Record<string, string[]> =>
   texts.length === 0
@@ -93,7 +121,7 @@ const listed = (name: string, texts: readonly string[]): Record<string, string[]
 
 const conditionsFor = (
   cnf: CnfDeployment,
-  { held, now, pods, step }: RollOutView,
+  { held, now, pods, revisions, step }: RollOutView,
   waitsFor: readonly string[],
 ): FleetCondition[] => {
   const { replicas } = cnf.spec;
@@ -104,7 +132,7 @@ const conditionsFor = (
   const waits = few(waitsFor, 3);
   const excused = step.excused.length === 0 ? '' : `does not wait for ${few(step.excused)}; `;
   const progressing = failed
-    ? { status: 'False' as const, reason: 'RollOutFailed', message: failureOf(failed) }
+    ? { status: 'False' as const, reason: 'RollOutFailed', message: failureOf(failed, revisions) }
     : {
         status: 'True' as const,
         reason: step.stage,
@@ -118,16 +146,36 @@ const conditionsFor = (
       message: share,
     },
     { type: 'Progressing', ...progressing },
-    degradedOf(failed, held),
+    ...withHealth(degradedOf(failed && failureOf(failed, revisions), held), {
+      isReady: ready >= replicas && !isRolling,
+      message: ready >= replicas && isRolling ? progressing.message : share,
+    }),
   ].map((one) => conditionOf(cnf, now, one));
 };
 
-const degradedOf = (
-  failed: { set: string; why: string } | undefined,
-  held: string | undefined,
-): Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'> => {
+type Told = Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** As kstatus reads them, `Stalled` only where it is so. */
+const withHealth = (
+  degraded: Told,
+  { isReady, message }: { isReady: boolean; message: string },
+): Told[] =>
+  degraded.status === 'True'
+    ? [degraded, { ...degraded, type: 'Ready', status: 'False' }, { ...degraded, type: 'Stalled' }]
+    : [
+        degraded,
+        {
+          type: 'Ready',
+          status: isReady ? 'True' : 'False',
+          reason: isReady ? 'Current' : 'NotReady',
+          message,
+        },
+      ];
+
+const degradedOf = (failed: string | undefined, held: string | undefined): Told => {
   const type = 'Degraded';
-  if (failed) return { type, status: 'True', reason: 'RollOutFailed', message: failureOf(failed) };
+  if (failed !== undefined)
+    return { type, status: 'True', reason: 'RollOutFailed', message: failed };
   return held === undefined
     ? { type, status: 'False', reason: 'AsExpected', message: '' }
     : { type, status: 'True', reason: 'TooFewAgentsHeard', message: held };

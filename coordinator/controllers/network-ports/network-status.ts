@@ -43,6 +43,9 @@ export const statusOf = ({
   const more = conflicts.length - listed.length;
   const condition = (said: Said): Condition => conditionOf(network, now, said);
   return {
+    ...(network.metadata.generation !== undefined && {
+      observedGeneration: network.metadata.generation,
+    }),
     free,
     claimed: ports.length - resting,
     resting,

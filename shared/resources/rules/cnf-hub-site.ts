@@ -58,7 +58,8 @@ export const cnfHubSite = defineKind({
   kind: 'CNFHubSite',
   plural: 'cnfhubsites',
   shortNames: ['cnfhub'],
-  description: 'Routes to a site through the IPsec tunnels of a hub or a device.',
+  description:
+    'Routes to a site through the IPsec tunnels of a hub or a device, by CNFRoutes and CNFNATs that the coordinator makes.',
   spec,
   specRules: [
     specRule('site', any(given('site'), given('subnet')), 'site or subnet is required'),

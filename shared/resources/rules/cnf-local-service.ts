@@ -25,7 +25,8 @@ export const cnfLocalService = defineKind({
   kind: 'CNFLocalService',
   plural: 'cnflocalservices',
   shortNames: ['cnflsvc'],
-  description: 'Redirects traffic for a remote service to a local one.',
+  description:
+    'Redirects traffic for a remote service to a local one, by CNFNATs that the coordinator makes.',
   spec,
   generates: {
     kinds: ['CNFNAT'],

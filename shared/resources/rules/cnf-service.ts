@@ -27,7 +27,8 @@ export const cnfService = defineKind({
   kind: 'CNFService',
   plural: 'cnfservices',
   shortNames: ['cnfsvc'],
-  description: 'Makes a service with a host name reachable at a port of the CNF.',
+  description:
+    'Makes a service with a host name reachable at a port of the CNF, by CNFNATs that the coordinator makes.',
   spec,
   generates: {
     kinds: ['CNFNAT'],

@@ -18,10 +18,10 @@ export type KernelFirewall = Walkable & {
   others: readonly string[];
 };
 
-/** Undefined where the text has no chains. */
+/** Undefined where the text has not the chains that each load of firewall4 makes. */
 export const kernelFirewall = (text: string, originOf: OriginOf): KernelFirewall | undefined => {
   const listed = chainsIn(text);
-  if (listed.size === 0) return undefined;
+  if (!HOOKS.every((hook) => listed.get(hook)?.isBase)) return undefined;
   const chains = new Map(
     [...listed].map(([name, chain]) => [name, rulesOf(name, chain, originOf)] as const),
   );

@@ -55,7 +55,7 @@ export const withOutput = (text: string, printed: readonly (string | undefined)[
 export const steady = (text: string): string =>
   text
     .replaceAll(/\bcnf-1-[a-z0-9]+-[a-z0-9]{5}\b/g, 'cnf-1-<pod>')
-    .replaceAll(/(?<=\bcnf-1-|^serves: |^staged: )[a-z0-9]{8,10}\b/gm, '<set>')
+    .replaceAll(/(?<=\bcnf-1-|^(?:serves|staged): revision \d+ \()[a-z0-9]{8,10}\b/gm, '<set>')
     .replaceAll(/(?<=ipv[46]-)[0-9a-f]{10}\b/g, '<hash>')
     .replaceAll(/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?/g, '<time>')
     .replaceAll(/\b\d{4}-\d\d-\d\d\b/g, '<day>')
