@@ -24,6 +24,8 @@ const kustomizationSchema = z.strictObject({
   namespace: z.string().optional(),
   labels: z.array(z.strictObject({ pairs: z.record(z.string(), z.string()) })).default([]),
   resources: z.array(z.string()),
+  /** For overlays alone. */
+  configurations: z.array(z.string()).optional(),
 });
 
 /** The documents of a file, as they are. @throws when one is no object of Kubernetes */

@@ -8,7 +8,12 @@ import { connectCluster } from 'kind-test-harness';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
-import { installedObjects, renderWith, type Manifest } from '../stack/installation.ts';
+import {
+  installedObjects,
+  renderOverlay,
+  renderWith,
+  type Manifest,
+} from '../stack/installation.ts';
 import { sdewan } from '../stack/sdewan.ts';
 
 const GOLDEN = new URL('../golden/installation.txt', import.meta.url).pathname;
@@ -71,6 +76,17 @@ it('labels everything that it installs, so that uninstalling finds it', async ()
   const label = { 'app.kubernetes.io/part-of': 'sdewan' };
   for (const { kind, metadata } of objects)
     expect({ kind, ...metadata }).toMatchObject({ kind, labels: label });
+});
+
+it('has other images by the overlay of docs/images.md', async () => {
+  const page = readFileSync(new URL('../../docs/images.md', import.meta.url), 'utf8');
+  const [, overlay = ''] = /^```yaml\n(resources: [^]*?)^```$/m.exec(page) ?? [];
+  const objects = await renderOverlay(await connectCluster(), overlay);
+  const text = JSON.stringify(objects.find(({ kind }) => kind === 'Deployment'));
+  const own = (name: string): string => `registry.example/${name}:1.0`;
+  expect(text).toContain(`"image":"${own('sdewan-coordinator')}"`);
+  expect(text).toContain(`{"name":"SDEWAN_AGENT_IMAGE","value":"${own('sdewan-agent')}"}`);
+  expect(text).not.toContain(':dev');
 });
 
 it('has a NetworkPolicy that an overlay can add, with the addresses of API servers to be patched', async () => {

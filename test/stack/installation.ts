@@ -31,21 +31,30 @@ export const render = async (cluster: Kubectl, folder: string): Promise<Manifest
  * What an overlay installs that adds components of deploy/, such as `opt-in`, and has its own
  * patches.
  */
-export const renderWith = async (
+export const renderWith = (
   cluster: Kubectl,
   components: readonly string[],
   patches: readonly object[] = [],
+): Promise<Manifest[]> =>
+  renderOverlay(
+    cluster,
+    JSON.stringify({
+      resources: ['../../deploy'],
+      components: components.map((name) => `../../deploy/${name}`),
+      patches,
+    }),
+  );
+
+/** `kustomization`: of a folder two beside deploy/. */
+export const renderOverlay = async (
+  cluster: Kubectl,
+  kustomization: string,
 ): Promise<Manifest[]> => {
   const dist = path.join(DEPLOY, '../dist');
   mkdirSync(dist, { recursive: true });
   const overlay = mkdtempSync(path.join(dist, 'overlay-'));
-  const kustomization = {
-    resources: ['../../deploy'],
-    components: components.map((name) => `../../deploy/${name}`),
-    patches,
-  };
   try {
-    writeFileSync(path.join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
+    writeFileSync(path.join(overlay, 'kustomization.yaml'), kustomization);
     return await render(cluster, overlay);
   } finally {
     rmSync(overlay, { recursive: true });

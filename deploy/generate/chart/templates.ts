@@ -9,7 +9,7 @@ import { manifestsIn, manifestsOf, type Manifest } from '../../installation/kust
 import { uninstallHook } from './hook.ts';
 import { settings } from './settings.ts';
 import { createTemplate, literal, when, withScalar, withValue, type Template } from './template.ts';
-import { AGENT_IMAGE, deploymentOf, valuesOf } from './values.ts';
+import { deploymentOf, valuesOf } from './values.ts';
 import type { Values } from './value.ts';
 
 const deploy = join(import.meta.dirname, '../..');
@@ -158,7 +158,7 @@ const openDeployment = (manifest: Manifest, { value, line, item }: Template): ob
               image: value('include "sdewan.image" .Values.image'),
               imagePullPolicy: line(withScalar('image.pullPolicy')),
               env: [
-                ...env,
+                ...env.filter(({ name }) => name !== AGENT_IMAGE_VARIABLE),
                 item(agentImageItem),
                 item(dashboardItems('env')),
                 ...settings().map(({ variable, text, unset }) =>
@@ -201,11 +201,12 @@ const settingItem = (
   '{{- end }}',
 ];
 
-const agentImageItem = ({ indent }: { indent: string }): string[] =>
-  settingItem('SDEWAN_AGENT_IMAGE', 'include "sdewan.image" .Values.agentImage', {
-    unset: `${AGENT_IMAGE.repository}:${AGENT_IMAGE.tag}`,
-    indent,
-  });
+const AGENT_IMAGE_VARIABLE = 'SDEWAN_AGENT_IMAGE';
+
+const agentImageItem = ({ indent }: { indent: string }): string[] => [
+  `${indent}- name: ${AGENT_IMAGE_VARIABLE}`,
+  `${indent}  value: {{ include "sdewan.image" .Values.agentImage | toJson }}`,
+];
 
 /** What the component gives the coordinator. */
 const dashboardItems =

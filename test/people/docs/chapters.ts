@@ -252,6 +252,7 @@ export const CHAPTERS: readonly Chapter[] = [
       stage.onlyRules([lan, wan, rejectRule(1, 'lan1')], [inAnyOrder(rejectRule(2, 'lan2'))]),
   },
   { page: 'docs/cli.md', blocks: [8, 9] },
+  { page: 'docs/upgrading.md', blocks: [1] },
   {
     page: 'docs/cli.md',
     blocks: [10],
