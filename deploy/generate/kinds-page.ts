@@ -1,4 +1,5 @@
 /** The reference page of all kinds, for operators: what `kubectl explain` says, in one place. */
+import { EXAMPLES } from './kinds-examples.ts';
 import { tableOf } from './markdown.ts';
 import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
 import { specSchemaOf, type Schema } from './crd.ts';
@@ -12,7 +13,17 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     `Where nothing else is said, they are in the API group \`${usual}\`, namespaced, and belong to the CNF that their label`,
     '`sdewanPurpose` names, in the same namespace. `kubectl get sdewan` lists the rules of all kinds.',
     'Field names are those of ICN. Where ICN has a string of digits, a number is accepted too; blank text is the same as an',
-    'absent field. `kubectl explain <kind>.spec` shows the same texts.',
+    'absent field. `kubectl explain <kind>.spec` shows the same texts. The examples are `spec`; a whole rule is:',
+    '',
+    '```yaml',
+    `apiVersion: ${usual}`,
+    'kind: FirewallForwarding',
+    'metadata: { name: out, namespace: edge, labels: { sdewanPurpose: cnf-1 } }',
+    'spec: { src: branch, dest: uplink }',
+    '```',
+    '',
+    'ClusterRole `sdewan-viewer` reads all but those that may hold keys; writing takes a role of yours (`create`, `update`, `delete` of the plural that `kubectl get` names below), and for',
+    'a label `sdewan-bucket-type` a [bucket](admission.md#buckets).',
     '',
     ...kinds.map(({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`),
     '',
@@ -20,7 +31,7 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     '',
     ...ORDER,
     '',
-    ...kinds.flatMap((kind) => kindSection(kind, usual)),
+    ...kinds.flatMap((kind, at) => kindSection(kind, usual, kinds.slice(0, at))),
   ].join('\n');
 };
 
@@ -49,22 +60,54 @@ const ORDER = [
 const apiVersionOf = (kind: KindDefinition | undefined): string =>
   kind ? `${kind.group}/${kind.version}` : '';
 
-const kindSection = (kind: KindDefinition, usual: string): string[] => {
-  const rows = rowsOf(specSchemaOf(kind), '');
+/** `before`: the kinds that stand above it. */
+const kindSection = (
+  kind: KindDefinition,
+  usual: string,
+  before: readonly KindDefinition[],
+): string[] => {
+  const example = EXAMPLES[kind.kind];
   return [
     `## ${kind.kind}`,
     '',
-    kind.description,
-    '',
     `\`kubectl get ${kind.plural}\`, short \`${kind.shortNames.join('`, `')}\`.${placeOf(kind, usual)}${whereIn(kind)}`,
     '',
+    ...(example === undefined
+      ? []
+      : ['```yaml', `spec:${example.startsWith('\n') ? '' : ' '}${example}`, '```', '']),
     ...bullets(kind),
-    ...(rows.length === 0
-      ? ['It has no fields to fill in.']
-      : [tableOf(['Field', 'Type', 'What it is', 'What it can be'], rows)]),
+    ...fieldsOf(kind, before),
     '',
   ];
 };
+
+const fieldsOf = (kind: KindDefinition, before: readonly KindDefinition[]): string[] => {
+  const rows = rowsOf(specSchemaOf(kind), '');
+  if (rows.length === 0) return ['It has no fields to fill in.'];
+  if (kind.isCoordinatorsAlone) return [`\`kubectl explain ${kind.plural}.spec\` has its fields.`];
+  for (const other of before) {
+    const theirs = rowsOf(specSchemaOf(other), '');
+    const [own, lacking] = [without(rows, theirs), without(theirs, rows)];
+    if (own.length + lacking.length <= MOST_DIFFERENCES)
+      return [
+        `Its fields are those of [${other.kind}](#${other.kind.toLowerCase()}), but for ${lacking.map(([name]) => name).join(', ')}, and:`,
+        '',
+        table(own),
+      ];
+  }
+  return [table(rows)];
+};
+
+/** Two kinds of more are not called alike. */
+const MOST_DIFFERENCES = 2;
+
+const without = (rows: readonly string[][], others: readonly string[][]): string[][] => {
+  const known = new Set(others.map((row) => JSON.stringify(row)));
+  return rows.filter((row) => !known.has(JSON.stringify(row)));
+};
+
+const table = (rows: readonly string[][]): string =>
+  tableOf(['Field', 'Type', 'What it is', 'What it can be'], rows);
 
 const placeOf = (kind: KindDefinition, usual: string): string => {
   const group = apiVersionOf(kind) === usual ? '' : ` API group \`${apiVersionOf(kind)}\`.`;
@@ -74,15 +117,18 @@ const placeOf = (kind: KindDefinition, usual: string): string => {
 };
 
 const whereIn = (kind: KindDefinition): string => {
-  const { uci, generates } = kind;
+  const { uci, generates, holdsKeys } = kind;
   if (!isRule(kind)) return ' No rule: no agent reads it.';
-  if (generates) return ' Other rules are made of it: see [services](services.md).';
+  if (generates) return ' See [services](services.md).';
   if (!uci) return '';
+  const keys = holdsKeys
+    ? ' It may hold keys: agents read it where [the CNF has a service account of its own](security.md#rights), and `sdewan-viewer` does not.'
+    : '';
   const names =
     uci.ownership === 'prefix'
       ? `in sections whose names begin with \`${uci.sectionPrefix}\``
       : 'under its own name';
-  return ` On OpenWRT: package \`${uci.package}\`, ${names}.`;
+  return ` On OpenWRT: package \`${uci.package}\`, ${names}.${keys}`;
 };
 
 const bullets = ({ nameRules = [], specRules = [] }: KindDefinition): string[] => {
@@ -104,7 +150,12 @@ const rowOf = (name: string, field: Schema, isRequired: boolean): string[] => [
   `\`${name}\`${isRequired ? ' (required)' : ''}`,
   typeOf(field),
   field.description ?? '',
-  constraintOf(field.items ?? field),
+  [
+    constraintOf(field.items ?? field),
+    ...(field.default === undefined ? [] : [`default \`${String(field.default)}\``]),
+  ]
+    .filter((part) => part !== '')
+    .join('; '),
 ];
 
 const typeOf = (field: Schema): string => {

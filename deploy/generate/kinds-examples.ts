@@ -1,0 +1,41 @@
+/** A spec of each kind that people write, as the reference page shows it. */
+export const EXAMPLES: Readonly<Record<string, string>> = {
+  FirewallZone: '{ network: [ovn-net1], input: ACCEPT, output: ACCEPT, forward: REJECT }',
+  FirewallForwarding: '{ src: branch, dest: uplink }',
+  FirewallRule: '{ src: branch, dest: uplink, proto: tcp, dest_port: 25, target: REJECT }',
+  FirewallDNAT:
+    '{ src: uplink, proto: tcp, src_dport: 443, dest: branch, dest_ip: 192.168.1.5, dest_port: 8443 }',
+  FirewallSNAT:
+    '{ src: branch, dest: uplink, src_ip: 192.168.1.0/24, src_dip: 203.0.113.4, target: SNAT }',
+  NetworkFirewallRule: '{ src: net1, dest: net2, proto: udp, dest_port: 53, target: DROP }',
+  CNFNAT:
+    '{ src: net2, proto: tcp, src_dport: 443, dest_ip: 192.168.1.5, dest_port: 8443, target: DNAT }',
+  Mwan3Policy:
+    '{ members: [{ network: ovn-net1, metric: 1, weight: 2 }, { network: ovn-net2, metric: 1, weight: 3 }] }',
+  Mwan3Rule: '{ policy: balanced, dest_ip: 0.0.0.0/0, proto: tcp, dest_port: "443" }',
+  CNFRoute: '{ dst: 10.7.0.0/16, gw: 192.168.1.254, dev: net1, table: default }',
+  CNFRouteRule: '{ src: 192.168.1.0/24, table: 40, prio: "100" }',
+  VirtualAddress: '{ network: ovn-net1, addresses: [192.168.1.1/24] }',
+  SdewanApplication: '{ podSelector: { matchLabels: { app: web } }, appNamespace: shop }',
+  IpsecProposal: '{ encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }',
+  IpsecHost: `
+  remote: 203.0.113.9
+  authentication_method: psk
+  pre_shared_key_from: { name: hub-key, key: psk }    # a Secret
+  crypto_proposal: [strong]
+  connections: [{ name: hub, conn_type: tunnel, mode: start, local_sourceip: "%config", remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]`,
+  IpsecSite: `
+  remote: 203.0.113.9
+  authentication_method: psk
+  pre_shared_key_from: { name: site-key, key: psk }
+  crypto_proposal: [strong]
+  connections: [{ name: site, conn_type: tunnel, mode: start, local_subnet: 10.1.0.0/16, remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]`,
+  CNFService: '{ fullname: api.example.com, port: 8443, dport: 443 }',
+  CNFLocalService:
+    '{ localservice: cache.edge, localport: 8080, remoteservice: cdn.example.com, remoteport: 80 }',
+  CNFHubSite: '{ type: Hub, subnet: 10.7.0.0/16, hubip: 10.3.0.1 }',
+  CNFDeployment:
+    '{ replicas: 2, selector: { matchLabels: { sdewanPurpose: cnf-1 } }, template: { metadata: { labels: { sdewanPurpose: cnf-1 } }, spec: … } }',
+  ManagedNetwork:
+    '{ provider: static, names: [ovn-net1], subnets: [{ cidr: 10.1.0.0/24, ranges: [10.1.0.10-10.1.0.99] }], namespaces: [edge] }',
+};

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { checkSpec } from '#shared/compile/check.ts';
+import { resources } from '#shared/resources/resources.ts';
+import { EXAMPLES } from './kinds-examples.ts';
+import { kindsPage } from './kinds-page.ts';
+
+const written = resources.filter(
+  ({ isCoordinatorsAlone, kind }) => !isCoordinatorsAlone && kind !== 'CNFStatus',
+);
+
+it('has an example for each kind that people write', () => {
+  expect(Object.keys(EXAMPLES).sort()).toEqual(written.map(({ kind }) => kind).sort());
+});
+
+it.each(written.map((kind) => [kind.kind, kind] as const))(
+  'shows a %s that is valid',
+  (_, kind) => {
+    const spec: unknown = parse((EXAMPLES[kind.kind] ?? '').replace('spec: …', 'spec: {}'));
+    expect(checkSpec(kind, spec)).not.toHaveProperty('problem');
+  },
+);
+
+it('refers to a kind that is alike, and has defaults and examples', () => {
+  const page = kindsPage(resources);
+  expect(page).toContain('fields are those of [IpsecHost](#ipsechost)');
+  expect(page).toContain('0 to 4; default `1`');
+  expect(page.match(/^spec:/gm)).toHaveLength(written.length + 1);
+});
