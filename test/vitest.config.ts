@@ -209,6 +209,13 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
+      // What Flux and Argo CD say, on a cluster on which Flux installs the product: `npm run suite
+      // people`.
+      inOneRow(
+        project('gitops', ['test/gitops/*.test.ts'], {
+          globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
+        }),
+      ),
       // What promtool says: `npm run suite people`.
       project('prometheus', ['test/prometheus/*.test.ts']),
       // Where Chromium is, with a control plane of their own: `npm run suite people`.

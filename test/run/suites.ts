@@ -55,6 +55,15 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     `,
     seconds: 30,
   },
+  gitops: {
+    what: 'what Flux and Argo CD make of the installation and of each kind',
+    projects: [{ name: 'gitops' }],
+    inputs: `
+      ${INSTALLED} coordinator/rule-status coordinator/controllers/fleet shared/protocol shared/resources
+      ${STACK} test/gitops test/chart/global-setup.ts test/samples docs/gitops.md
+    `,
+    seconds: 90,
+  },
   trace: {
     what: 'traces, judged by the kernel',
     projects: [{ name: 'trace' }],
