@@ -82,6 +82,7 @@ dl, .wrong li { border-left: 4px solid var(--bad); padding-left: .75rem; }
 .wrong { list-style: none; padding: 0; } .wrong li { margin: .75rem 0; } .wrong p { margin: .125rem 0; }
 figure { margin: 0; } figcaption { color: var(--none); font-size: .875rem; }
 .picture { display: grid; grid-template-columns: 4fr 3fr 4fr 3fr 4fr; }
+.picture.inner { grid-template-columns: 4fr 3fr 4fr; }
 .picture > p { margin: 0 0 .5rem; color: var(--none); font-size: .875rem; }
 .picture div { position: relative; }
 .picture div > p { height: 4rem; margin: 0 0 1rem; padding: .25rem .75rem; line-height: 1.35; overflow: hidden; display: flex;
@@ -99,7 +100,7 @@ figure { margin: 0; } figcaption { color: var(--none); font-size: .875rem; }
   tbody th, td { border: 0; padding: .0625rem 0; }
   td::before { content: attr(data-label) ': '; color: var(--none); font-size: .875rem; }
   td > p { display: inline; }
-  .picture { grid-template-columns: 6fr 1fr 6fr 1fr 6fr; }
+  .picture { grid-template-columns: 6fr 1fr 6fr 1fr 6fr; } .picture.inner { grid-template-columns: 4fr 1fr 4fr; }
   .picture div > p { padding: .25rem; font-size: .875rem; }
 }
 `;

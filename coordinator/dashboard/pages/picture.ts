@@ -45,14 +45,18 @@ export const picture = (
   }));
   const rows = Math.max(goals.length, uplinks.length);
   return html`<figure>
-    <div class="picture" aria-hidden="true">
+    <div class="picture ${uplinks.length === 0 ? 'inner' : ''}" aria-hidden="true">
       <p>comes from</p>
       <p></p>
       <p>goes to</p>
-      <p></p>
-      <p>${uplinks.length === 0 ? '' : 'leaves by'}</p>
+      ${
+        uplinks.length === 0
+          ? ''
+          : html`<p></p>
+              <p>leaves by</p>`
+      }
       ${column(boxes)} ${linesOf(within, rows)} ${column([...targets, { name: CNF, more: '' }])}
-      ${linesOf(outward, rows)} ${column(uplinks)}
+      ${uplinks.length === 0 ? '' : html`${linesOf(outward, rows)} ${column(uplinks)}`}
     </div>
     <figcaption>
       A line: packets of new connections may go that way. A dashed line: a redirect leads there. A

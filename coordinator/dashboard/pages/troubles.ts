@@ -60,62 +60,57 @@ const placeOf = ({ namespace, purpose }: Place): Html =>
   html` of ${purpose === '' ? 'no CNF' : link(cnfPath(namespace, purpose), purpose)} in
   ${shown(namespace)}`;
 
-export const podTroubles = (cnf: Place, pods: readonly PodView[]): Trouble[] => [
-  ...[...Map.groupBy(pods, ({ problem }) => problem)].flatMap(([problem, alike]): Trouble[] => {
-    if (problem === '') return [];
-    const hasReported = alike.some((one) => one.hasReported);
-    const names = few(alike.map(({ name }) => name));
-    return [
-      {
-        tone: hasReported ? 'bad' : 'wait',
-        words: alike.length === 1 ? 'a pod needs a look' : `${alike.length} pods need a look`,
-        about: html`${shown(names)}${placeOf(cnf)}`,
-        since: '',
-        message: problem,
-        cure: `kubectl describe pod -n ${cnf.namespace} ${alike[0]?.name ?? ''}`,
-      },
-    ];
-  }),
-  ...uplinkTroubles(cnf, pods),
-];
-
-/** What is to be up, and is not; the same on several pods is one. */
-const uplinkTroubles = (cnf: Place, pods: readonly PodView[]): Trouble[] => {
-  const down = pods.flatMap(({ name: pod, wans, tunnels }) => [
-    ...wans
-      .filter(({ up, status }) => !up && status !== 'disabled')
-      .map(({ interface: wan, status, since }) => ({
-        pod,
-        since,
-        what: `WAN ${wan}`,
-        words: status,
-        message: 'mwan3 sends nothing by it.',
-        cure: 'Look at the link, and at whether the addresses answer that mwan3 pings.',
-      })),
-    ...tunnels
-      .filter(({ up, starts = false }) => !up && starts)
-      .map(({ name, state, words, since }) => ({
-        pod,
-        since,
-        what: `Tunnel ${name}`,
-        words: 'down',
-        message: words ?? state,
-        cure: 'Look at the other side, and at addresses, keys and proposals of both.',
-      })),
-  ]);
-  const alike = Map.groupBy(down, ({ what, words, message }) =>
-    JSON.stringify([what, words, message]),
+/** The same on several pods is one. */
+export const podTroubles = (cnf: Place, pods: readonly PodView[]): Trouble[] => {
+  const alike = Map.groupBy(
+    pods.flatMap((pod) => faultsOf(pod).map((fault) => ({ pod: pod.name, fault }))),
+    ({ fault: { since: _since, ...rest } }) => JSON.stringify(rest),
   );
-  return [...alike.values()].flatMap((all): Trouble[] => {
-    const [first] = all;
-    if (!first) return [];
-    const { what, words, message, cure } = first;
+  return [...alike.values()].flatMap((all) => {
+    if (!all[0]) return [];
+    const { what, ...fault } = all[0].fault;
     const on = few(all.map(({ pod }) => pod));
-    const since = all.map((one) => one.since).sort()[0] ?? '';
-    const about = html`${shown(`${what} on ${on}`)}${placeOf(cnf)}`;
-    return [{ tone: 'bad', words, about, since, message, cure }];
+    const since = all.map((one) => one.fault.since).sort()[0] ?? '';
+    return [{ ...fault, since, about: html`${shown(`${what} ${on}`)}${placeOf(cnf)}` }];
   });
 };
+
+/** `what`: before the names of pods. */
+const faultsOf = (pod: PodView): (Omit<Trouble, 'about'> & { what: string })[] => [
+  ...(pod.problem === ''
+    ? []
+    : [
+        {
+          tone: pod.hasReported ? ('bad' as const) : ('wait' as const),
+          what: 'Pod',
+          words: 'needs a look',
+          since: '',
+          message: pod.problem,
+          cure: 'See `kubectl describe pod`, and the log of its agent.',
+        },
+      ]),
+  ...pod.wans
+    // An administrator has disabled it.
+    .filter(({ up, status }) => !up && status !== 'disabled')
+    .map(({ interface: wan, status, since }) => ({
+      tone: 'bad' as const,
+      what: `WAN ${wan} on`,
+      words: status,
+      since,
+      message: 'mwan3 sends nothing by it.',
+      cure: 'Look at the link, and at whether the addresses answer that mwan3 pings.',
+    })),
+  ...pod.tunnels
+    .filter(({ up, starts = false }) => !up && starts)
+    .map(({ name, state, words = state, since }) => ({
+      tone: 'bad' as const,
+      what: `Tunnel ${name} on`,
+      words: 'down',
+      since,
+      message: words,
+      cure: 'Look at the other side, and at addresses, keys and proposals of both.',
+    })),
+];
 
 export const rollOutTroubles = (cnf: Place, rollOuts: readonly RollOut[]): Trouble[] =>
   rollOuts.flatMap(({ name, status: { conditions = [], message = '' } }): Trouble[] => {
