@@ -4,8 +4,6 @@
  */
 import type { HttpBindings } from '@hono/node-server';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { PURPOSE_LABEL } from '#shared/names.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -17,13 +15,12 @@ import { createExplain } from './explain.ts';
 import { createFirewall } from './firewall.ts';
 import { createLive } from './live.ts';
 import { createRuleReader } from './read-rules.ts';
+import { createRollOuts } from './roll-outs.ts';
 import { createShares } from './shares.ts';
 import { createReviews } from './viewer/reviews.ts';
 import { createRights } from './viewer/rights.ts';
 import { createSessions } from './viewer/sessions.ts';
 import { Overview, type OverviewDeps } from './overview.ts';
-
-const purposeSchema = cnfDeploymentResource.spec.pick({ template: true });
 
 export type DashboardOptions = {
   client: KubeClient;
@@ -64,17 +61,9 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
     clock,
     log,
   });
-  /** A watch that fails leaves them out. */
-  const rollOuts = new Rules({
+  const rollOuts = createRollOuts({
     client,
     namespace,
-    kinds: [cnfDeploymentResource],
-    revisionOf: () => '',
-    tiesOf: ({ metadata, spec }) => {
-      const purpose = purposeSchema.safeParse(spec).data?.template.metadata.labels[PURPOSE_LABEL];
-      return purpose === undefined ? [] : [`${metadata.namespace}/${purpose}`];
-    },
-    isRead: () => false,
     onChange: () => overview.mark(),
     clock,
     log,
