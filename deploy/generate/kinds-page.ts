@@ -13,7 +13,7 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     `Where nothing else is said, they are in the API group \`${usual}\`, namespaced, and belong to the CNF that their label`,
     '`sdewanPurpose` names, in the same namespace. `kubectl get sdewan` lists the rules of all kinds.',
     'Field names are those of ICN. Where ICN has a string of digits, a number is accepted too; blank text is the same as an',
-    'absent field. `kubectl explain <kind>.spec` shows the same texts. The examples are `spec`; a whole rule is:',
+    'absent field. Numbers have no leading zeros, and masks no gaps. `kubectl explain <kind>.spec` shows the same texts. The examples are `spec`; a whole rule is:',
     '',
     '```yaml',
     `apiVersion: ${usual}`,
@@ -22,8 +22,7 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     'spec: { src: branch, dest: uplink }',
     '```',
     '',
-    'ClusterRole `sdewan-viewer` reads all but those that may hold keys; writing takes a role of yours (`create`, `update`, `delete` of the plural that `kubectl get` names below), and for',
-    'a label `sdewan-bucket-type` a [bucket](admission.md#buckets).',
+    'ClusterRole `sdewan-viewer` reads all that hold no keys. To write them takes a role of yours, and for a label `sdewan-bucket-type` a [bucket](admission.md#buckets).',
     '',
     ...kinds.map(({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`),
     '',
@@ -158,6 +157,12 @@ const rowOf = (name: string, field: Schema, isRequired: boolean): string[] => [
     .join('; '),
 ];
 
+/** Above all tables. */
+const SAID_ONCE = /, without leading zeros|; a mask has no gaps/g;
+
+/** They need no example. */
+const PLAIN_NUMBER = /^(a port|a whole number) from \d+ to \d+$/;
+
 const typeOf = (field: Schema): string => {
   if (field['x-kubernetes-int-or-string']) return 'text or number';
   if (field.type === 'array') return `list of ${field.items ? typeOf(field.items) : ''}`;
@@ -169,8 +174,12 @@ const constraintOf = (field: Schema): string => {
   const rules = field['x-kubernetes-validations'] ?? [];
   if (rules.length > 0) {
     const examples = field['x-examples']?.map((example) => `\`${example}\``).join(', ');
-    const forms = rules.map(({ message }) => message.replace(/^must be /, '')).join('; ');
-    return examples === undefined ? forms : `${forms}; for example ${examples}`;
+    const forms = rules
+      .map(({ message }) => message.replace(/^must be /, '').replace(SAID_ONCE, ''))
+      .join('; ');
+    return examples === undefined || PLAIN_NUMBER.test(forms)
+      ? forms
+      : `${forms}; for example ${examples}`;
   }
   if (field.minimum !== undefined || field.maximum !== undefined) {
     return `${field.minimum ?? ''} to ${field.maximum ?? ''}`;
