@@ -110,9 +110,7 @@ const table = (rows: readonly string[][]): string =>
 
 const placeOf = (kind: KindDefinition, usual: string): string => {
   const group = apiVersionOf(kind) === usual ? '' : ` API group \`${apiVersionOf(kind)}\`.`;
-  return kind.scope === 'Cluster'
-    ? `${group} One for the whole cluster, not for a namespace.`
-    : group;
+  return kind.scope === 'Cluster' ? `${group} One for the whole cluster.` : group;
 };
 
 const whereIn = (kind: KindDefinition): string => {
@@ -121,12 +119,10 @@ const whereIn = (kind: KindDefinition): string => {
   if (generates) return ' See [services](services.md).';
   if (!uci) return '';
   const keys = holdsKeys
-    ? ' It may hold keys: agents read it where [the CNF has a service account of its own](security.md#rights), and `sdewan-viewer` does not.'
+    ? ' It may hold keys: agents read it where [the CNF has a service account of its own](security.md#rights).'
     : '';
   const names =
-    uci.ownership === 'prefix'
-      ? `in sections whose names begin with \`${uci.sectionPrefix}\``
-      : 'under its own name';
+    uci.ownership === 'prefix' ? `sections \`${uci.sectionPrefix}…\`` : 'under its own name';
   return ` On OpenWRT: package \`${uci.package}\`, ${names}.${keys}`;
 };
 

@@ -107,7 +107,7 @@ it('is in the CRDs, the rights, admission and the page of kinds, and changes not
     'docs/kinds.md',
   ]);
   const page = readFileSync(inTree('docs/kinds.md'), 'utf8');
-  expect(page).toContain('## FirewallSet\n\nA set of addresses.\n');
+  expect(page).toContain('- [FirewallSet](#firewallset): A set of addresses.\n');
   expect(page).toContain('API group `quota.example.org/v1`. One for the whole cluster');
 });
 
