@@ -138,7 +138,7 @@ export const agentEnvSchema = z.object({
     .int(100, 60_000)
     .default(1_000)
     .describe(
-      'Interval of checks whether OpenWRT has restarted or another user or program has changed it, jittered by a quarter. Until OpenWRT has answered for the first time, at most a minute, 100 ms.',
+      'Interval of checks whether OpenWRT has restarted or another user or program has changed it, jittered by a quarter. While OpenWRT does not answer, 100 ms for the first minute.',
     ),
   SDEWAN_FULL_PASS_INTERVAL_MS: envField
     .int(1_000, 86_400_000)

@@ -2,7 +2,8 @@
  * The webhook that puts the agent into CNF pods when they are created, the gate of roll-outs into
  * those of a staged set, and a scheduling gate into those that wait for addresses. It fails closed
  * behind a selector on the purpose label: no CNF starts without its agent, and the API server asks
- * about no other pod.
+ * about no other pod. Pods of namespaces with label `inject: disabled`, and those with an owner and
+ * annotation `inject: "false"`, never get here (deploy/webhooks/mutating.yaml).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isOptedOut } from '#shared/inject/annotations.ts';

@@ -1,7 +1,7 @@
 /**
- * Puts changes into a session's staging area on rpcd, and takes them out again. Nothing here
- * touches /etc/config but `importPackage`, which runs only under a pending apply, whose rollback
- * undoes it.
+ * The calls of both ways to write: puts changes into a session's staging area on rpcd, takes them
+ * out again, applies and confirms them. `importPackage` writes /etc/config itself, and runs only
+ * under a pending apply, whose rollback undoes it.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
