@@ -43,6 +43,15 @@ describe('a pod that waits', () => {
     expect('claims' in next && next.claims).toMatchObject([{ resting: { spec: { index: 1 } } }]);
   });
 
+  it('gets no address that rests of an owner in another namespace', () => {
+    const ports = [1, 2, 3].map((at) =>
+      port(at, 'gone', 'edge-net', { releasedAt: 0, owner: 'set' }),
+    );
+    const object = networkObject({ namespaces: ['edge', 'far'] });
+    const thief = pod('a', { owner: 'set', namespace: 'far' });
+    expect(decidePod(thief, view([known({ object, ports })]))).not.toHaveProperty('claims');
+  });
+
   it('gets no address that a pod uses without having waited for it', () => {
     const foreign = new Map([[1, 'other/wild']]);
     expect(claimsOf(decidePod(pod('a'), view([known({ foreign })])))).toEqual([

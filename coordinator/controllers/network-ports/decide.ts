@@ -166,7 +166,7 @@ type Wanted = {
 
 const indexFor = ({
   ask,
-  pod: { owner },
+  pod: { owner, namespace },
   known,
   plan,
   chosen,
@@ -175,7 +175,11 @@ const indexFor = ({
   const isChosen = new Set(chosen.map(({ spec }) => spec.index));
   const restingAt = (index: number): NetworkPort | undefined => {
     const port = taken.get(index);
-    const isOwners = owner !== undefined && port?.spec.claim.owner === owner;
+    // A pod can name any uid as its owner, one of another namespace too.
+    const isOwners =
+      owner !== undefined &&
+      port?.spec.claim.owner === owner &&
+      port.spec.claim.namespace === namespace;
     return isOwners && isReleased(port) && !isChosen.has(index) ? port : undefined;
   };
   const isFree = (index: number): boolean =>
