@@ -25,7 +25,7 @@ import type { Driver } from './openwrt/driver.ts';
 import { createCommitConfirm, withoutCommitConfirm } from './commit-confirm/commit-confirm.ts';
 import { openRecord } from './commit-confirm/record.ts';
 import { coordinatorAt, createTargets, type Target } from './commit-confirm/reachability.ts';
-import { createKernelDrift } from './reconcile/kernel-drift.ts';
+import { createKernelDrift } from './reconcile/kernel-repair.ts';
 import { openLedger } from './reconcile/ledger.ts';
 import { openLastGood } from './reconcile/last-good.ts';
 import { createLoop, type Attempt } from './reconcile/loop.ts';

@@ -20,7 +20,7 @@ import { FleetOrders } from './controllers/fleet/distance-answers.ts';
 import { standingOf, type ReportedRules } from './controllers/fleet/reported.ts';
 import { knowledgeOf } from './controllers/cnf-status/facts.ts';
 import { createCnfStatusController, type PodsKnown } from './controllers/cnf-status/controller.ts';
-import { Allowance } from './reports/allowance.ts';
+import { Allowance } from './reports/memory-allowance.ts';
 import { createIntake } from './reports/intake.ts';
 import { newsOf } from './reports/news.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';

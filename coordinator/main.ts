@@ -8,7 +8,7 @@ import { createElection, leadersClient, LEASE_MS } from '#shared/kube/leadership
 import { createLease } from '#shared/kube/lease.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { agentKinds, kinds } from '#shared/resources/registry.ts';
-import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
@@ -35,7 +35,7 @@ import {
   exposeOptionsOf,
   injectOptionsOf,
   type CoordinatorEnv,
-} from './settings/env.ts';
+} from './env.ts';
 import { createGenerators, type Generators, type GeneratorsOptions } from './generators.ts';
 import { createHealth } from './health.ts';
 import { createMetrics, createNeutronMetrics } from './metrics.ts';

@@ -10,7 +10,7 @@ import { isGoodToken, withNewToken } from './controllers/certificates/path-token
 import { createSecretStore } from './controllers/certificates/secret-store.ts';
 import { publishWebhooks } from './controllers/certificates/webhook-configurations.ts';
 import { watchFiles } from '#shared/http/rotated-file.ts';
-import { certificatePolicyOf, type CoordinatorEnv } from './settings/env.ts';
+import { certificatePolicyOf, type CoordinatorEnv } from './env.ts';
 import { exposeExpiry, type Metrics } from './metrics.ts';
 
 export type Tls = {

@@ -19,7 +19,7 @@ import { createCnfDeploymentWebhook } from './admission/cnf/cnf-deployments.ts';
 import { createGates } from './admission/cnf/gate.ts';
 import { createPortsGate } from './admission/cnf/ports-gate.ts';
 import { createCnfLookups } from './admission/cnf/lookups.ts';
-import { createPodWebhook, createSecondCnfWebhook } from './admission/cnf/pods.ts';
+import { createPodWebhook, createSecondCnfWebhook } from './admission/cnf/inject-agent.ts';
 import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.ts';
 import type { ReferenceMode } from './admission/decide.ts';
 import { managedNetworksOr } from './admission/managed-networks.ts';

@@ -43,10 +43,10 @@ const LONG_UNIT_TESTS = [
   'deploy/generate/hostile-fields.test.ts',
   'deploy/images/bundle.test.ts',
   'shared/kube/informer/reflector.test.ts',
-  'test/policy/cases.test.ts',
+  'test/kernel/policy/cases.test.ts',
   'test/{run,stack}/*.test.ts',
-  'test/trace/corpus.test.ts',
-  'test/walks/*.test.ts',
+  'test/kernel/trace/corpus.test.ts',
+  'test/faults/walks/*.test.ts',
 ];
 const isShort = process.env['SDEWAN_UNIT_TESTS'] === 'short';
 
@@ -120,11 +120,12 @@ export default defineConfig({
               'unit',
               [
                 '{agent,coordinator,shared,deploy}/**/*.test.ts',
-                'test/{judge,golden,demo,dev,run,fuzz,stack,mutants,walks}/**/*.test.ts',
-                'test/policy/*.test.ts',
+                'test/{golden,run,stack}/**/*.test.ts',
+                'test/{openwrt/judge,faults/fuzz,faults/walks}/**/*.test.ts',
+                'test/kernel/policy/*.test.ts',
                 'test/faults/{choice,slope,judge/*}.test.ts',
-                'test/trace/*.test.ts',
-                'test/people/docs/chapters.test.ts',
+                'test/kernel/trace/*.test.ts',
+                'test/e2e/people/docs/chapters.test.ts',
               ],
               { exclude: isShort ? LONG_UNIT_TESTS : [] },
             ),
@@ -160,15 +161,17 @@ export default defineConfig({
         ),
       ),
       // Packets really sent, where root, nft and a built device are.
-      inOneRow(project('trace', ['test/trace/kernel/*.test.ts'])),
+      inOneRow(project('trace', ['test/kernel/trace/kernel/*.test.ts'])),
       // Each follows a guide in a copy of the project, with a control plane of its own.
-      project('guides', ['test/guides/*.test.ts']),
+      project('guides', ['test/deploy/guides/*.test.ts']),
       inOneRow(project('load', LOAD_TESTS, { globalSetup: [PROGRAMS, ...globalSetup] })),
       project('harness', HARNESS_TESTS, { globalSetup }),
       project('node', NODE_TESTS, { globalSetup: ['test/integration/node/programs.ts'] }),
       // Namespaces of this machine, whose kernel judges packets.
-      inOneRow(project('packets', ['test/policy/packets/*.test.ts', 'test/vrrp/*.test.ts'])),
-      // A real Neutron, which `test/neutron-harness` installs: `npm run suite neutron-share`, and
+      inOneRow(
+        project('packets', ['test/kernel/policy/packets/*.test.ts', 'test/kernel/vrrp/*.test.ts']),
+      ),
+      // A real Neutron, which `test/neutron/harness` installs: `npm run suite neutron-share`, and
       // `npm run suite nightly neutron`.
       inOneRow(project('neutron', ['test/neutron/cases.test.ts'])),
       inOneRow(
@@ -185,42 +188,42 @@ export default defineConfig({
       ),
       // What kubectl and `sdewan` print, in the same two lanes: `npm run suite people`.
       inParallel(
-        project('people', ['test/people/*.test.ts'], {
+        project('people', ['test/e2e/people/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What turns the coordinators' dashboard on, for which they start anew, on an installation of
       // its own: `npm run suite people`.
       inOneRow(
-        project('dashboard', ['test/people/dashboard/*.test.ts'], {
+        project('dashboard', ['test/e2e/people/dashboard/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // The chart with the real Helm, on a cluster without the product: `npm run suite people`.
       inOneRow(
-        project('chart', ['test/chart/*.test.ts'], {
-          globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
+        project('chart', ['test/deploy/chart/*.test.ts'], {
+          globalSetup: [PROGRAMS, 'test/deploy/chart/global-setup.ts'],
         }),
       ),
       // The commands of the documentation, in their order, on an installation of their own: `npm
       // run suite people`.
       inOneRow(
-        project('docs', ['test/people/docs/docs.test.ts'], {
+        project('docs', ['test/e2e/people/docs/docs.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What Flux and Argo CD say, on a cluster on which Flux installs the product: `npm run suite
       // people`.
       inOneRow(
-        project('gitops', ['test/gitops/*.test.ts'], {
-          globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
+        project('gitops', ['test/deploy/gitops/*.test.ts'], {
+          globalSetup: [PROGRAMS, 'test/deploy/chart/global-setup.ts'],
         }),
       ),
       // What promtool says: `npm run suite people`.
-      project('prometheus', ['test/prometheus/*.test.ts']),
+      project('prometheus', ['test/deploy/prometheus/*.test.ts']),
       // Where Chromium is, with a control plane of their own: `npm run suite people`.
       inOneRow(
-        project('browser', ['test/people/browser/*.test.ts'], {
+        project('browser', ['test/e2e/people/browser/*.test.ts'], {
           globalSetup: [PROGRAMS, ...globalSetup],
         }),
       ),
@@ -228,7 +231,7 @@ export default defineConfig({
       inOneRow(
         project(
           'e2e-device',
-          ['test/e2e-device/*.test.ts', 'test/e2e/outages/unusual-cases.test.ts'],
+          ['test/e2e/device/*.test.ts', 'test/e2e/outages/unusual-cases.test.ts'],
           { globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'] },
         ),
       ),
@@ -239,14 +242,14 @@ export default defineConfig({
       ),
       // What is measured is what is lost: `npm run suite fleet`.
       inOneRow(
-        project('fleet', ['test/fleet/*.test.ts'], {
-          globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
+        project('fleet', ['test/e2e/fleet/*.test.ts'], {
+          globalSetup: [PROGRAMS, 'test/e2e/fleet/global-setup.ts'],
         }),
       ),
       // Each stage, killed and frozen: `npm run suite nightly fleet`.
       inOneRow(
-        project('fleet-night', ['test/fleet/night/*.test.ts'], {
-          globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
+        project('fleet-night', ['test/e2e/fleet/night/*.test.ts'], {
+          globalSetup: [PROGRAMS, 'test/e2e/fleet/global-setup.ts'],
         }),
       ),
       // A world of its own: `npm run suite faults`.
@@ -255,20 +258,20 @@ export default defineConfig({
       inOneRow(project('soak', ['test/faults/soak.test.ts'], { globalSetup: [PROGRAMS] })),
       // On one node: first the one lane, then the other.
       inParallel(
-        project('e2e-node', ['test/{e2e,e2e-node}/*.test.ts'], {
-          globalSetup: ['test/e2e-node/global-setup.ts'],
+        project('e2e-node', ['test/e2e/{,node/}*.test.ts'], {
+          globalSetup: ['test/e2e/node/global-setup.ts'],
         }),
       ),
       inOneRow(
-        project('e2e-node-outages', ['test/{e2e,e2e-node}/outages/*.test.ts'], {
-          globalSetup: ['test/e2e-node/global-setup.ts'],
+        project('e2e-node-outages', ['test/e2e/{,node/}outages/*.test.ts'], {
+          globalSetup: ['test/e2e/node/global-setup.ts'],
         }),
         1,
       ),
       // Minutes of waiting: `npm run suite nightly node`.
       inOneRow(
-        project('slow-e2e-node', ['test/e2e-node/slow/*.test.ts'], {
-          globalSetup: ['test/e2e-node/global-setup.ts'],
+        project('slow-e2e-node', ['test/e2e/node/slow/*.test.ts'], {
+          globalSetup: ['test/e2e/node/global-setup.ts'],
         }),
       ),
     ],

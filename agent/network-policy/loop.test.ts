@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AddressGroup } from '#shared/resources/address-group.ts';
+import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
 import { MAX_TAKEN, MAX_TAKEN_OF_NAMESPACE } from '#shared/policy/bounds.ts';
 import { wholeFile, type PolicyTable } from '#shared/policy/table.ts';
-import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import type { PolicyEnforcement } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { OpenwrtUnreachableError, type Policies } from '../openwrt/driver.ts';

@@ -1,7 +1,7 @@
 /** What the agent reports of each PolicyEnforcement. Pure. */
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import type { PolicyEnforcement } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { reportOf, unreadOutcome, type BuildInput, type Outcome } from '../report/build.ts';
 import type { TableState } from './kernel-table.ts';
 

@@ -2,11 +2,14 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { addressGroupResource, type AddressGroup } from '#shared/resources/address-group.ts';
+import {
+  addressGroupResource,
+  type AddressGroup,
+} from '#shared/resources/other-kinds/address-group.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
-} from '#shared/resources/policy-enforcement.ts';
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 

@@ -15,8 +15,11 @@ import {
   type TableEntry,
 } from '#shared/policy/table.ts';
 import { enforcementOf } from '#shared/resources/enforcement-lines.ts';
-import type { AddressGroup } from '#shared/resources/address-group.ts';
-import type { PolicyEnforcement, Refusal } from '#shared/resources/policy-enforcement.ts';
+import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
+import type {
+  PolicyEnforcement,
+  Refusal,
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { inTurns } from '#shared/util/in-turns.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
 

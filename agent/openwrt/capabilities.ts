@@ -8,7 +8,7 @@ import { ASSUMED, type Capabilities, type IpsecDialect } from '#shared/resources
 import { ipsecServiceOf } from './services/ipsec-service.ts';
 import { OpenwrtAclError } from './driver.ts';
 import { UBUS_STATUS, type UbusCall } from './ubus/client/rpc.ts';
-import type { UbusSession } from './ubus/client/session.ts';
+import type { UbusSession } from './ubus/login/session.ts';
 
 const INIT_SCRIPTS = '/etc/init.d';
 const FIREWALL_SCRIPT = `${INIT_SCRIPTS}/firewall`;

@@ -19,7 +19,7 @@ import {
 import { StateFileError } from '../io/state-file.ts';
 import type { RuleSource } from '../inputs/rules.ts';
 import type { SecretSource } from '../inputs/secrets.ts';
-import type { KernelDrift } from './kernel-drift.ts';
+import type { KernelDrift } from './kernel-repair.ts';
 import type { Pace } from './pace.ts';
 import type { Pass } from './pass.ts';
 import type { PassInput } from './pass-state.ts';

@@ -21,7 +21,7 @@ import { changesIn } from '../commit-confirm/changes.ts';
 import type { CommitConfirm } from '../commit-confirm/commit-confirm.ts';
 import type { View } from '../commit-confirm/view.ts';
 import { driftOf, type DriftedSection, type Reached } from './drift.ts';
-import type { KernelDrift } from './kernel-drift.ts';
+import type { KernelDrift } from './kernel-repair.ts';
 import type { LastGoodStore } from './last-good.ts';
 import { createPatience, takeOver } from './naming.ts';
 import type { Ledger } from './ledger.ts';

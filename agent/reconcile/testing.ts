@@ -16,7 +16,7 @@ import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver, ReadResult, UciRename } from '../openwrt/driver.ts';
 import { withoutCommitConfirm, type CommitConfirm } from '../commit-confirm/commit-confirm.ts';
-import { createKernelDrift } from './kernel-drift.ts';
+import { createKernelDrift } from './kernel-repair.ts';
 import type { DriftedSection } from './drift.ts';
 import { openLedger, type Ledger } from './ledger.ts';
 import { openLastGood } from './last-good.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { ManagedNetworkSpec } from '#shared/resources/managed-network.ts';
+import type { ManagedNetworkSpec } from '#shared/resources/other-kinds/managed-network.ts';
 import { networkObject } from '../controllers/network-ports/testing.ts';
 import { managedNetworksOr } from './managed-networks.ts';
 import { allowed, type AdmissionRequest } from './review.ts';

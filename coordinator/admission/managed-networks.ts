@@ -3,7 +3,10 @@
  * another network that has an address or a name of it.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { managedNetworkResource, managedNetworkSpec } from '#shared/resources/managed-network.ts';
+import {
+  managedNetworkResource,
+  managedNetworkSpec,
+} from '#shared/resources/other-kinds/managed-network.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { conflictBetween, planOf } from '../controllers/network-ports/subnets.ts';
 import { denied } from './decide.ts';

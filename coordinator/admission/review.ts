@@ -3,8 +3,8 @@
  * checks look at is parsed; everything else of the objects passes through untouched.
  */
 import * as z from 'zod';
-import { managedNetworkResource } from '#shared/resources/managed-network.ts';
-import { networkPortResource } from '#shared/resources/network-port.ts';
+import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
+import { networkPortResource } from '#shared/resources/other-kinds/network-port.ts';
 
 const stringMap = z.record(z.string(), z.string());
 

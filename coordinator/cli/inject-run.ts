@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { kinds } from '#shared/resources/registry.ts';
 import { EnvError, readEnv } from '#shared/runtime/env.ts';
-import { coordinatorEnvSchema, injectOptionsOf } from '../settings/env.ts';
+import { coordinatorEnvSchema, injectOptionsOf } from '../env.ts';
 import { EXIT, optionsBy, type CommandIo, type ExitCode, type Run } from './command.ts';
 import { injectManifest, uninjectManifest, type ManifestResult } from './inject.ts';
 import { requireDocuments } from './manifest/documents.ts';

@@ -12,7 +12,7 @@ import { EXIT } from './command.ts';
 const PROGRAM = path.resolve(import.meta.dirname, 'main.ts');
 const LAUNCHER = path.resolve(import.meta.dirname, 'sdewan.mjs');
 const ROOT = path.resolve(import.meta.dirname, '../..');
-const file = (name: string): string => path.join(ROOT, 'test/manifests', name);
+const file = (name: string): string => path.join(ROOT, 'test/deploy/manifests', name);
 const files = ['-f', file('seed-cnf.yaml'), '-f', file('seed-rules.yaml')];
 const PATIENCE_MS = 300_000;
 

@@ -15,8 +15,8 @@ import type { PodKnowledge } from '../controllers/cnf-status/status.ts';
 import type { PodReport } from '../rule-status/pod-report.ts';
 import type { Rules, RuleVersion } from '../sources/rules.ts';
 import { upKey } from '../reports/reports.ts';
-import type { CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import type { CnfDeploymentStatus } from '#shared/resources/other-kinds/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { Rule } from '../sources/rule.ts';
 
 /** `purpose` '': of rules that have none. */

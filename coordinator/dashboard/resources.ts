@@ -1,8 +1,8 @@
 /** What a viewer must be allowed to list in a namespace, to see of it what the dashboard shows. */
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
-import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
+import { cnfStatusResource } from '#shared/resources/other-kinds/cnf-status.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
-import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
 import { kindOf, kinds } from '#shared/resources/registry.ts';
 import type { Listed } from './viewer/rights.ts';

@@ -1,6 +1,6 @@
 /** CNFDeployments by the purpose of their pods, without their templates. */
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { Rules, type RulesOptions } from '../sources/rules.ts';
 
 const specSchema = cnfDeploymentResource.spec.pick({ template: true });

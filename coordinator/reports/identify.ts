@@ -11,7 +11,7 @@ import { withDeadline } from '#shared/runtime/deadline.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
 import type { CnfPods } from '../sources/cnf-pods.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './refusal-codes.ts';
 import { claimedBy, type TokenClaims } from './token-claims.ts';
 import type { TokenReviewer } from './token-reviewer.ts';
 

@@ -4,13 +4,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { Allowance } from './allowance.ts';
+import { Allowance } from './memory-allowance.ts';
 import { Reports } from './reports.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { sentReport as report, cnfPod, tokenSaying, word } from '../testing/facts.ts';
 import { createIntake, MAX_REPORT_BYTES, type IntakeDeps } from './intake.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './refusal-codes.ts';
 
 const pod = cnfPod('cnf-1-a');
 const GOOD = tokenSaying(pod);

@@ -22,12 +22,12 @@ import { createGate } from '#shared/http/gate.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
-import type { Allowance } from './allowance.ts';
+import type { Allowance } from './memory-allowance.ts';
 import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
 import { KeptConnections } from './kept-connections.ts';
-import { Refusal, type RefusalCode } from './refusal.ts';
+import { Refusal, type RefusalCode } from './refusal-codes.ts';
 import { withoutWrongTimes } from './wrong-times.ts';
 
 export type IntakeDeps = IdentifyDeps & {

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
 import { claimsIn } from '#shared/util/json.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './refusal-codes.ts';
 
 /** The pod that a token is bound to. Whether it still lives is another question. */
 export type TokenClaims = { namespace: string; pod: string; podUid: string };

@@ -12,7 +12,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
 import { Recent } from '#shared/util/recent.ts';
 import { claimsIn } from '#shared/util/json.ts';
-import { Refusal, type RefusalCode } from './refusal.ts';
+import { Refusal, type RefusalCode } from './refusal-codes.ts';
 import type { TokenClaims } from './token-claims.ts';
 
 export type TokenReviewer = {

@@ -13,7 +13,7 @@ import {
   NFN_NETWORK_ANNOTATION,
   OVN_INTERFACES_ANNOTATION,
 } from '#shared/names.ts';
-import { blockText, parseBlock } from '#shared/policy/addresses.ts';
+import { blockText, parseBlock } from '#shared/policy/address-blocks.ts';
 import { bareName, CLUSTER_PLACE, type SecondAddresses } from '#shared/policy/networks.ts';
 import { jsonIn } from '#shared/util/json.ts';
 

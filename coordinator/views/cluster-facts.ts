@@ -2,8 +2,8 @@
 import type { NetworkTexts } from '#shared/compile/networks.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
-import type { CnfStatus } from '#shared/resources/cnf-status.ts';
+import type { CnfDeployment } from '#shared/resources/other-kinds/cnf-deployment.ts';
+import type { CnfStatus } from '#shared/resources/other-kinds/cnf-status.ts';
 import type { Lacking } from './rights.ts';
 
 export type VisibleCnf = {

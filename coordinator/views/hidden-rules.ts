@@ -1,7 +1,7 @@
 /** Which rules of a CNF no packet comes to, and because of whom. Pure. */
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { CnfStatus } from '#shared/resources/cnf-status.ts';
+import type { CnfStatus } from '#shared/resources/other-kinds/cnf-status.ts';
 import { few } from '#shared/util/few.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
 import { reportedCnf } from './traced-cnf.ts';

@@ -1,7 +1,7 @@
 /** What is known of the CNF that a rule is for. Pure. */
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { CnfStatus } from '#shared/resources/cnf-status.ts';
+import type { CnfStatus } from '#shared/resources/other-kinds/cnf-status.ts';
 import { namesAsInterfaces, networksOf } from './networks.ts';
 import { purposeOf, type ClusterFacts } from './cluster-facts.ts';
 

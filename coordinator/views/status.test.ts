@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { cnf, factsOf, ready, withStatus } from '../cli/cluster/testing.ts';
 import { statusText, statusViewOf, statusViewSchema } from './status.ts';
 

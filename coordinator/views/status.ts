@@ -2,7 +2,10 @@
 import * as z from 'zod';
 import { resourceName } from '#shared/kube/path.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeployment,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { few } from '#shared/util/few.ts';
 import { rightsOf } from './rights.ts';
 import { ruleStateOf, ruleStateSchema, type RuleStateView } from './rule-state.ts';

@@ -2,7 +2,7 @@
 import { familyOf, numberOf } from '#shared/util/addresses.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { CnfStatus, PodStatus } from '#shared/resources/cnf-status.ts';
+import type { CnfStatus, PodStatus } from '#shared/resources/other-kinds/cnf-status.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { sizeOf } from '#shared/trace/prefixes.ts';
 import type { World } from '#shared/trace/trace.ts';

@@ -1,7 +1,7 @@
 /** What is traced, from files or from a cluster, and the answer. Pure. */
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { PodStatus } from '#shared/resources/cnf-status.ts';
+import type { PodStatus } from '#shared/resources/other-kinds/cnf-status.ts';
 import type { Packet } from '#shared/trace/packet.ts';
 import { trace } from '#shared/trace/trace.ts';
 import type { Surroundings } from '#shared/trace/types.ts';

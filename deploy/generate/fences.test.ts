@@ -1,4 +1,4 @@
-/** The rest is proven by test/guides/adding-a-kind.test.ts on a real API server. */
+/** The rest is proven by test/deploy/guides/adding-a-kind.test.ts on a real API server. */
 import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
 import { objectSchema } from '#shared/kube/objects.ts';

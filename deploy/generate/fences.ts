@@ -13,11 +13,14 @@ import {
   WRITTEN_WITH_GATE,
 } from '#shared/names.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
-import { cnfResource } from '#shared/resources/cnf.ts';
-import { cnfSetResource } from '#shared/resources/cnf-set.ts';
-import { cnfDeploymentResource, MAX_TEMPLATE_BYTES } from '#shared/resources/cnf-deployment.ts';
+import { cnfResource } from '#shared/resources/other-kinds/cnf.ts';
+import { cnfSetResource } from '#shared/resources/other-kinds/cnf-set.ts';
+import {
+  cnfDeploymentResource,
+  MAX_TEMPLATE_BYTES,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
-import { managedNetworkResource } from '#shared/resources/managed-network.ts';
+import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import type { Blocks } from './blocks.ts';
 import { specSchemaOf } from './crd.ts';

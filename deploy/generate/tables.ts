@@ -4,7 +4,7 @@
  */
 import { settings } from '#shared/inject/annotations.ts';
 import { agentEnvSchema } from '../../agent/env.ts';
-import { coordinatorEnvSchema } from '../../coordinator/settings/env.ts';
+import { coordinatorEnvSchema } from '../../coordinator/env.ts';
 import { chartOf } from './chart/templates.ts';
 import { envTable, tableOf } from './markdown.ts';
 import {

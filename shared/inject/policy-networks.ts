@@ -9,7 +9,7 @@ import {
   POLICY_KINDS_ANNOTATION,
   POLICY_NETWORKS_ANNOTATION,
 } from '../names.ts';
-import { blockText, parseBlock } from '../policy/addresses.ts';
+import { blockText, parseBlock } from '../policy/address-blocks.ts';
 import { bareName, CLUSTER_PLACE, type Scope } from '../policy/networks.ts';
 
 export type AskedPolicyNetworks = {

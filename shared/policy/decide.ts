@@ -1,11 +1,11 @@
 /**
  * Which policies decide for a packet at one place, from what is enforced there: a pod that a policy
  * isolates in a direction passes only what one such policy lets pass. Pure. It says the same as the
- * kernel with the table (test/policy).
+ * kernel with the table (test/kernel/policy).
  */
-import { holdsBlock, parseAddress, parseBlock, WIDTH } from './addresses.ts';
+import { holdsBlock, parseAddress, parseBlock, WIDTH } from './address-blocks.ts';
 import type { Enforcement, Peer, Port, Rule } from './enforcement.ts';
-import { doubtful, pairText } from './groups.ts';
+import { doubtful, pairText } from './group-members.ts';
 import type { Protocol } from './network-policy.ts';
 
 /** Addresses of one family, as the packet has them; `port`: of its destination. */

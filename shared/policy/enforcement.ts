@@ -5,9 +5,9 @@
  * them, one without ports for all ports and protocols, and a direction without rules lets nothing
  * through.
  */
-import { blockText, parseBlock } from './addresses.ts';
+import { blockText, parseBlock } from './address-blocks.ts';
 import { MAX_RULES, type TooLarge } from './bounds.ts';
-import { groupId, type Group, type PodSelector } from './groups.ts';
+import { groupId, type Group, type PodSelector } from './group-members.ts';
 import { CLUSTER_SCOPE, isClusterAlone, type Scope } from './networks.ts';
 import type { Policy, PolicyPeer, PolicyPort, Protocol } from './network-policy.ts';
 

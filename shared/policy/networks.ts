@@ -2,7 +2,7 @@
  * The networks in which addresses of pods count: their own ones, and those that a pod has in a
  * second network of which a CNF is the gateway.
  */
-import { holdsBlock, parseAddress, parseBlock } from './addresses.ts';
+import { holdsBlock, parseAddress, parseBlock } from './address-blocks.ts';
 
 /** The pods' own addresses, as the cluster's network gives them. */
 export const CLUSTER_PLACE = 'cluster';

@@ -20,9 +20,9 @@ import {
   parseBlock,
   type Block,
   type Family,
-} from './addresses.ts';
+} from './address-blocks.ts';
 import type { Enforcement, Peer, Port, Rule } from './enforcement.ts';
-import { addressOf, withoutDoubt } from './groups.ts';
+import { addressOf, withoutDoubt } from './group-members.ts';
 
 /**
  * `id`: of the enforcement, of letters, digits and `_`. `title`: whose policy it is, for those who

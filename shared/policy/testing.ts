@@ -7,7 +7,7 @@ import {
   sortedMembers,
   type Group,
   type PolicyPod,
-} from './groups.ts';
+} from './group-members.ts';
 
 /** All members, sorted. */
 export const membersOf = (

@@ -2,7 +2,7 @@
  * An enforcement as an object holds it: a list of lines, each of which lets some packets pass, so
  * that its size has a bound.
  */
-import type { PolicyEnforcementSpec } from './policy-enforcement.ts';
+import type { PolicyEnforcementSpec } from './other-kinds/policy-enforcement.ts';
 import type { Enforcement, Peer, Port, Rule } from '../policy/enforcement.ts';
 
 const DIRECTIONS = ['ingress', 'egress'] as const;

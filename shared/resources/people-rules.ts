@@ -1,10 +1,10 @@
 /** What people may do who are bound to one of our ClusterRoles. */
-import { addressGroupResource } from './address-group.ts';
-import { cnfSetResource } from './cnf-set.ts';
-import { cnfStatusResource } from './cnf-status.ts';
-import { cnfResource } from './cnf.ts';
+import { addressGroupResource } from './other-kinds/address-group.ts';
+import { cnfSetResource } from './other-kinds/cnf-set.ts';
+import { cnfStatusResource } from './other-kinds/cnf-status.ts';
+import { cnfResource } from './other-kinds/cnf.ts';
 import type { KindDefinition } from './kind.ts';
-import { policyEnforcementResource } from './policy-enforcement.ts';
+import { policyEnforcementResource } from './other-kinds/policy-enforcement.ts';
 
 /** As RBAC has it. */
 export type RoleRule = { apiGroups: string[]; resources: string[]; verbs: string[] };

@@ -4,16 +4,16 @@
  */
 import { generatorStatusSchema } from '../protocol/generator-status.ts';
 import { ruleStatusSchema } from '../protocol/status.ts';
-import { addressGroupResource } from './address-group.ts';
-import { cnfDeploymentKind } from './cnf-deployment.ts';
-import { cnfSetResource, type CnfSetSpec } from './cnf-set.ts';
-import { cnfStatusResource } from './cnf-status.ts';
-import { cnfResource, type CnfSpec } from './cnf.ts';
+import { addressGroupResource } from './other-kinds/address-group.ts';
+import { cnfDeploymentKind } from './other-kinds/cnf-deployment.ts';
+import { cnfSetResource, type CnfSetSpec } from './other-kinds/cnf-set.ts';
+import { cnfStatusResource } from './other-kinds/cnf-status.ts';
+import { cnfResource, type CnfSpec } from './other-kinds/cnf.ts';
 import { MESSAGE_COLUMN, PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
 import { defineKind, type KindDefinition } from './kind.ts';
-import { managedNetworkKind } from './managed-network.ts';
-import { networkPortKind } from './network-port.ts';
-import { policyEnforcementResource } from './policy-enforcement.ts';
+import { managedNetworkKind } from './other-kinds/managed-network.ts';
+import { networkPortKind } from './other-kinds/network-port.ts';
+import { policyEnforcementResource } from './other-kinds/policy-enforcement.ts';
 import { kinds } from './registry.ts';
 
 /** A rule as it is installed. */

@@ -1,6 +1,6 @@
 /**
  * /etc/config/firewall as firewall4 makes rules of the kernel of it. Pure. It says the same as
- * firewall4's own templates: the kernel judges that (test/trace).
+ * firewall4's own templates: the kernel judges that (test/kernel/trace).
  */
 import type { UciSection } from '../uci/model.ts';
 import { Building, isRefused, REJECT_CHAIN, verdictChain, zoneVerdicts } from './building.ts';

@@ -28,7 +28,7 @@ find /etc /usr/share/rpcd /usr/share/nftables.d /usr/libexec/rpcd -xdev -type f 
 true
 `;
 const RAN = '/tmp/thief-ran';
-/** Given to the users of test/openwrt-device for its tests alone. */
+/** Given to the users of test/openwrt/device for its tests alone. */
 const VIEW = 'device-view';
 
 const simulated = async (): Promise<Place> => {

@@ -4,7 +4,7 @@
  * his own that never says anything. Admission refuses both: here they got past it.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
+import { cnfStatusResource } from '#shared/resources/other-kinds/cnf-status.ts';
 import { createAgent, type SimulatedAgent } from '../integration/coordinator/agent.ts';
 import { eventually } from '../integration/support/eventually.ts';
 import { createRunningPod, podResource, removePod } from '../integration/coordinator/pods.ts';

@@ -6,7 +6,10 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NewObject } from '#shared/kube/client.ts';
-import { cnfDeploymentResource, MAX_TEMPLATE_BYTES } from '#shared/resources/cnf-deployment.ts';
+import {
+  cnfDeploymentResource,
+  MAX_TEMPLATE_BYTES,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { createWorld, type World } from '../integration/admission/world.ts';
 import { eventually } from '../integration/support/eventually.ts';

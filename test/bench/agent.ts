@@ -49,7 +49,7 @@ const start = (args: readonly string[], env: Record<string, string>): ChildProce
 const startSimulatorProcess = async (): Promise<{ url: string; directory: string }> => {
   const port = await freePort();
   const directory = join(folder, 'openwrt');
-  start(['test/openwrt-simulator/main.ts'], {
+  start(['test/openwrt/simulator/main.ts'], {
     KTH_POD_IP: '127.0.0.1',
     PORT_80: String(port),
     SIMULATOR_STATE_DIRECTORY: directory,

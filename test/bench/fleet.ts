@@ -20,8 +20,8 @@ import {
   trafficRules,
   untilTraffic,
   waitForFleet,
-} from '../fleet/cnf.ts';
-import { trafficImage } from '../fleet/traffic-image.ts';
+} from '../e2e/fleet/cnf.ts';
+import { trafficImage } from '../e2e/fleet/traffic-image.ts';
 import { podsPath } from '../stack/collections.ts';
 import { installProduct } from '../stack/install.ts';
 import { until } from '../stack/observe.ts';

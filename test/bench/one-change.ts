@@ -3,7 +3,7 @@
  * the agent's loop of it to the kernel, as `nft monitor` sees it, and to the end of the pass; with
  * the CPU of agent and device for each. `node test/bench/one-change.ts --url U --inside CMD
  * [--rules 1000] [--changes 15] [--kubeconfig FILE]`, where CMD starts a program in the device. It
- * uses the login `sdewan` of test/openwrt-device, and needs the device for itself. With a
+ * uses the login `sdewan` of test/openwrt/device, and needs the device for itself. With a
  * kubeconfig (`npx kind-test-harness up` prints one) each change is watched by commit-confirm, as
  * in a pod; without one it is off.
  */

@@ -15,7 +15,7 @@ import * as z from 'zod';
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
-import { groupId } from '#shared/policy/groups.ts';
+import { groupId } from '#shared/policy/group-members.ts';
 import { agentFlags } from '../stack/agent-flags.ts';
 import { atOnce } from '../stack/at-once.ts';
 import { createCnf } from '../stack/cnf.ts';

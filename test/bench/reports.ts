@@ -20,7 +20,7 @@ import { serveApp } from '#shared/http/server.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createReportClient, type ReportClient } from '../../agent/report/client.ts';
 import { createCa, issueServing } from '../../coordinator/controllers/certificates/x509.ts';
-import { Allowance } from '../../coordinator/reports/allowance.ts';
+import { Allowance } from '../../coordinator/reports/memory-allowance.ts';
 import { createIntake } from '../../coordinator/reports/intake.ts';
 import { Reports } from '../../coordinator/reports/reports.ts';
 import { claimedBy } from '../../coordinator/reports/token-claims.ts';

@@ -1,6 +1,6 @@
 /**
  * The rights that operators give to the agent's login
- * (`test/openwrt-simulator/acl/sdewan-agent.json`, printed in docs/drivers.md): without any one of
+ * (`test/openwrt/simulator/acl/sdewan-agent.json`, printed in docs/drivers.md): without any one of
  * them, something that the ubus driver promises does not work. The simulator enforces rights as
  * rpcd does.
  */
@@ -21,7 +21,7 @@ import { unconfirmedInMemory } from '../../agent/openwrt/ubus/write/testing.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { timed } from './agent/support/time.ts';
 
-const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
+const SIMULATOR = join(import.meta.dirname, '../openwrt/simulator');
 const NEVER = new AbortController().signal;
 /** Over 3,000 sections are imported. */
 const MANY = 3_001;

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { Program } from '../openwrt-simulator/programs/runner.ts';
+import type { Program } from '../openwrt/simulator/programs/runner.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { cr, firewallRule, openPass, zone, type TestPass } from './agent/support/pass.ts';
 

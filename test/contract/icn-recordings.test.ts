@@ -3,7 +3,7 @@
  * answered alike.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../openwrt/simulator/simulator.ts';
 import { comparableAnswer, createReplay } from './icn/replay.ts';
 import { NOT_REPLAYED, whyNotReplayed } from './icn/differences.ts';
 import { commandsOf, stateIn, stepsBefore, type Step } from './icn/notes.ts';

@@ -10,7 +10,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../agent/openwrt/driver.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { timed } from './agent/support/time.ts';
-import type { Fault } from '../openwrt-simulator/faults.ts';
+import type { Fault } from '../openwrt/simulator/faults.ts';
 import { ubusDriver } from './conformance/simulated.ts';
 
 const NEVER = new AbortController().signal;

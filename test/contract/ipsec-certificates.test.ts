@@ -11,7 +11,7 @@ import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './agent/sup
 import { cr, openPass, type TestPass } from './agent/support/pass.ts';
 import { STRIDE } from './each-call.ts';
 
-const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
+const SIMULATOR = join(import.meta.dirname, '../openwrt/simulator');
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const certificate = (of: string): string => pemOf('CERTIFICATE', `certificate of ${of}`);
 const KEY = pemOf('PRIVATE KEY', 'the key of this side');

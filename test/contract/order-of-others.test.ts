@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
-import { readUci, type JudgedSection } from '../judge/uci.ts';
+import { readUci, type JudgedSection } from '../openwrt/judge/uci.ts';
 import { benchOf } from './conformance/bench.ts';
 import { simulatedPaths } from './conformance/paths.ts';
 import type { WritePath } from './conformance/target.ts';

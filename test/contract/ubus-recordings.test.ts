@@ -5,8 +5,8 @@
  */
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createManualClock } from '../openwrt-simulator/clock.ts';
-import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
+import { createManualClock } from '../openwrt/simulator/clock.ts';
+import { startSimulator, type Simulator } from '../openwrt/simulator/simulator.ts';
 import { CUT, readRecording, type Exchange } from './recordings/read.ts';
 import { aclFilesOfApply, aclFilesOfUbus } from './ubus/acl.ts';
 import { addBatch, addCall, deltaPart, DELTA_PARTS, fileWrite, filled } from './ubus/bodies.ts';

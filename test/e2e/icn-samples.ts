@@ -7,7 +7,7 @@ import type { Cluster } from 'kind-test-harness';
 import * as z from 'zod';
 import { allSamples, samplesOf } from '../samples/all.ts';
 import { expectedSection, type Spec } from '../samples/uci-table.ts';
-import type { JudgedSection } from '../judge/uci.ts';
+import type { JudgedSection } from '../openwrt/judge/uci.ts';
 import { apply, waitForRules } from '../stack/operator.ts';
 import { ruleId } from '../stack/observe.ts';
 import { idOf, rule, type Rule } from '../stack/rules.ts';

@@ -3,7 +3,7 @@
  * replicas; its own files tell.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readUci, type JudgedSection } from '../judge/uci.ts';
+import { readUci, type JudgedSection } from '../openwrt/judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { observePods, readCnfFile, readConfigFile, until } from '../stack/observe.ts';
 import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';

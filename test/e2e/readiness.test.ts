@@ -1,11 +1,11 @@
 /** Readiness is true: of a new pod, and of an agent that hangs. */
 import * as z from 'zod';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { JudgedSection } from '../judge/uci.ts';
+import type { JudgedSection } from '../openwrt/judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { agentsDown } from '../stack/faults.ts';
 import { readJournal } from '../stack/journal.ts';
-import { inForceSince } from '../judge/in-force.ts';
+import { inForceSince } from '../openwrt/judge/in-force.ts';
 import { observePods, podOf } from '../stack/observe.ts';
 import { apply, scale, waitForPods, waitInSync } from '../stack/operator.ts';
 import { rejectRule, zone } from '../stack/rules.ts';

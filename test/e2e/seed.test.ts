@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
-import { readUci } from '../judge/uci.ts';
+import { holdsSeedRule, seedRules } from '../openwrt/judge/seed-rules.ts';
+import { readUci } from '../openwrt/judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { applyManifest } from '../stack/manifests.ts';
 import { observePods, observeRules, readCnf, readConfigFile } from '../stack/observe.ts';
@@ -16,7 +16,7 @@ import { e2eCluster } from './cluster.ts';
 const factory = async (file: string): Promise<ReturnType<typeof readUci>> =>
   readUci(
     await readFile(
-      path.resolve(import.meta.dirname, `../openwrt-simulator/factory/config/${file}`),
+      path.resolve(import.meta.dirname, `../openwrt/simulator/factory/config/${file}`),
       'utf8',
     ),
   );

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kind-test-harness';
-import { readUci, type JudgedSection } from '../judge/uci.ts';
+import { readUci, type JudgedSection } from '../openwrt/judge/uci.ts';
 import { AGENT_IMAGE, images } from '../stack/images.ts';
 import { readConfigFile } from '../stack/observe.ts';
 import { TcpProxy } from './tcp-proxy.ts';

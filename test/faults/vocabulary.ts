@@ -1,12 +1,12 @@
 /**
- * The rules that the steady stream of changes writes: those of test/walks, and as many
+ * The rules that the steady stream of changes writes: those of test/faults/walks, and as many
  * FirewallRules more, so that there is always one to create and one to delete. What OpenWRT must
  * hold for each stands there and here by hand: nothing of this is made by the compiler that it
  * judges.
  */
-import { WORDS, type Variant, type Word } from '../walks/vocabulary.ts';
+import { WORDS, type Variant, type Word } from './walks/vocabulary.ts';
 
-export type { Word } from '../walks/vocabulary.ts';
+export type { Word } from './walks/vocabulary.ts';
 
 const NUMBERED = 24;
 

@@ -4,7 +4,7 @@
  */
 import { Document, parse } from 'yaml';
 import { z } from 'zod';
-import { readUci, type JudgedSection } from '../judge/uci.ts';
+import { readUci, type JudgedSection } from '../openwrt/judge/uci.ts';
 
 const PACKAGE = /^package ([\w-]+)$/m;
 const LINE = /^([\w-]+)(?: ([\w.]+))? (\{.*\})$/;

@@ -11,7 +11,7 @@ import { kinds } from '#shared/resources/registry.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readUci } from '../judge/uci.ts';
+import { readUci } from '../openwrt/judge/uci.ts';
 import { allSamples, samplesOf } from '../samples/all.ts';
 import { expectedSection, INTERFACES } from '../samples/uci-table.ts';
 import { briefly } from './brief.ts';

@@ -12,8 +12,8 @@ import {
 } from '../../coordinator/controllers/security-groups/wanted.ts';
 import { followed } from '../../coordinator/controllers/security-groups/testing/followed.ts';
 import type { Neutron } from '../../coordinator/neutron/neutron.ts';
-import type { World } from '../policy/evaluator.ts';
-import { podsOf, policiesOf } from '../policy/product.ts';
+import type { World } from '../kernel/policy/evaluator.ts';
+import { podsOf, policiesOf } from '../kernel/policy/product.ts';
 import type { PodNetwork } from './network.ts';
 
 export const NODE_ADDRESSES = ['192.0.2.1', '2001:db8::1'];

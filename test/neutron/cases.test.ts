@@ -6,9 +6,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { createNeutron, type Neutron } from '../../coordinator/neutron/neutron.ts';
-import { startNeutron, type RunningNeutron } from '../neutron-harness/neutron.ts';
-import { CASES, deniedPairs, worldOf, type Step } from '../policy/cases.ts';
-import type { World } from '../policy/evaluator.ts';
+import { startNeutron, type RunningNeutron } from './harness/neutron.ts';
+import { CASES, deniedPairs, worldOf, type Step } from '../kernel/policy/cases.ts';
+import type { World } from '../kernel/policy/evaluator.ts';
 import { bring } from './bring.ts';
 import { createNetwork, inBothFamilies, type PodNetwork } from './network.ts';
 import { CASES_VARIABLE } from './share.ts';

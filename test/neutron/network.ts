@@ -3,8 +3,8 @@
  * packets.
  */
 import { prefixOf } from '../../coordinator/controllers/security-groups/names.ts';
-import type { RunningNeutron } from '../neutron-harness/neutron.ts';
-import { addressOfPod, ALL_PAIRS, PODS, type Probe } from '../policy/cases.ts';
+import type { RunningNeutron } from './harness/neutron.ts';
+import { addressOfPod, ALL_PAIRS, PODS, type Probe } from '../kernel/policy/cases.ts';
 
 export type PodNetwork = {
   id: string;

@@ -9,9 +9,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { clusterMark, prefixOf } from '../../coordinator/controllers/security-groups/names.ts';
 import { createWorld, type World } from '../integration/coordinator/world.ts';
-import { startNeutron, type RunningNeutron } from '../neutron-harness/neutron.ts';
-import type { Fault } from '../neutron-harness/gate.ts';
-import { readScrape, valueIn } from '../judge/prometheus.ts';
+import { startNeutron, type RunningNeutron } from './harness/neutron.ts';
+import type { Fault } from './harness/gate.ts';
+import { readScrape, valueIn } from '../openwrt/judge/prometheus.ts';
 import { grantNeutron } from '../stack/neutron-rights.ts';
 import { createNetwork, inBothFamilies, type PodNetwork } from './network.ts';
 

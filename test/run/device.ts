@@ -3,10 +3,10 @@
  * without one, the recordings of such runs.
  *
  *   --url U            its uhttpd, e.g. http://127.0.0.1:18080
- *   --inside 'CMD'     starts a program in it: test/openwrt-device/in.sh NAME, ssh root@router;
+ *   --inside 'CMD'     starts a program in it: test/openwrt/device/in.sh NAME, ssh root@router;
  *                      absent: the kernel is not looked into
  *   --peer 'CMD'       the same, as root, at the other end of its interfaces; absent: no packets
- *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked
+ *   --other-url, --other-inside   of a second device, which test/openwrt/device/link.sh has linked
  *                                 to it: IPsec between the two, and with --peer what cuts the agent
  *                                 off; nothing else
  *   --product          the whole product on the process kubelet, with devices of
@@ -15,7 +15,7 @@
  *                      else
  *   --histories N      with a second device: N random histories of IPsec, and nothing else
  *   --icn              by ICN's REST, as root
- *   --user, --password-file   one login; absent: those of test/openwrt-device, with a second device
+ *   --user, --password-file   one login; absent: those of test/openwrt/device, with a second device
  *                             or --walk the agent's own
  *   --update           what is found becomes the recording, and docs/compatibility.md
  */
@@ -24,7 +24,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeCompatibilityPage } from '../contract/conformance/compatibility.ts';
-import { whyNoRootFileSystem } from '../openwrt-device/root-file-system.ts';
+import { whyNoRootFileSystem } from '../openwrt/device/root-file-system.ts';
 import { runStages, type Project } from './stages.ts';
 
 const { values } = parseArgs({

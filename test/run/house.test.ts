@@ -14,8 +14,8 @@ it('counts what git lists, each line once', () => {
     'shared/testing.ts': '1\n',
     'shared/testing/world.ts': '1\n',
     'test/stack/start.ts': '1\n',
-    'test/mutants/one.patch': '1\n',
-    'test/mutants/mutants.yaml': 'Promise.:\n  - file: a\n',
+    'test/run/mutants/one.patch': '1\n',
+    'test/run/mutants/mutants.yaml': 'Promise.:\n  - file: a\n',
     'deploy/rbac/role.yaml': '1\n2\n',
     'docs/deep/page.md': 'four words\nin  all\n',
   };

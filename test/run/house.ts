@@ -49,8 +49,8 @@ export const houseOf = (root: string): House => {
     'lines of tests': count(/\n/g, isTest),
     'lines of YAML in deploy/': count(/\n/g, (file) => /^deploy\/.*\.ya?ml$/.test(file)),
     'mutants by hand':
-      beginnings(/^test\/mutants\/.*\.patch$/).length +
-      count(/^ +- file:/gm, (file) => file === 'test/mutants/mutants.yaml'),
+      beginnings(/^test\/run\/mutants\/.*\.patch$/).length +
+      count(/^ +- file:/gm, (file) => file === 'test/run/mutants/mutants.yaml'),
     'folders of test/': new Set(beginnings(/^test\/[^/]+\//)).size,
     'npm scripts': Object.keys(scripts).length,
     'words of docs/': count(/\S+/g, (file) => /^docs\/.*\.md$/.test(file)),

@@ -10,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { ROWS_VARIABLE } from '../faults/choice.ts';
-import { whyNoNeutron } from '../neutron-harness/install.ts';
+import { whyNoNeutron } from '../neutron/harness/install.ts';
 import { onRealNode } from './real-node.ts';
 import { runStages, type Project, type Stage } from './stages.ts';
 import { traced } from './traced.ts';

@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { installCommand, installPackages, mayInstall, whyNoNode } from 'kind-test-harness';
-import { whyNoImages } from '../images/build.ts';
+import { whyNoImages } from '../deploy/images/build.ts';
 import type { Project, Stage } from './stages.ts';
 
 /** Undefined: it can. In CI, as root, packages that are missing are installed. */

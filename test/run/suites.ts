@@ -7,9 +7,9 @@
  */
 import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
 import * as z from 'zod';
-import { whyNoNeutron } from '../neutron-harness/install.ts';
+import { whyNoNeutron } from '../neutron/harness/install.ts';
 import { CASES_VARIABLE, SHARE } from '../neutron/share.ts';
-import { CHROMIUM, hasChromium } from '../people/browser/chromium.ts';
+import { CHROMIUM, hasChromium } from '../e2e/people/browser/chromium.ts';
 import config from '../vitest.config.ts';
 import { shareOfFaults, shareOfLoad } from './commit-share.ts';
 import { onRealNode } from './real-node.ts';
@@ -38,10 +38,10 @@ const MAINS = ':(glob)agent/*.ts :(glob)coordinator/*.ts';
 const INSTALLED = 'deploy :!deploy/chart :!deploy/generate :!deploy/krew';
 /** What starts the product on a test cluster, and looks at it. */
 const STACK = `
-  test/stack test/openwrt-simulator test/openwrt-device test/judge test/manifests test/images
+  test/stack test/openwrt/simulator test/openwrt/device test/openwrt/judge test/deploy/manifests test/deploy/images
   test/run/product-files.ts test/e2e/cluster.ts test/e2e/global-setup.ts
 `;
-const ON_NODE = { name: 'e2e-node*', files: ['test/e2e-node/'] };
+const ON_NODE = { name: 'e2e-node*', files: ['test/e2e/node/'] };
 const RANDOM = 'test/run/random.ts test/run/replay.ts';
 
 /** Their order says which are drawn together: the first few and the last. */
@@ -51,7 +51,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'prometheus' }],
     inputs: `
       agent/metrics.ts coordinator/metrics.ts coordinator/exposed.ts deploy/generate
-      deploy/alerts.yaml deploy/monitors.yaml test/prometheus test/judge
+      deploy/alerts.yaml deploy/monitors.yaml test/deploy/prometheus test/openwrt/judge
     `,
     seconds: 30,
   },
@@ -60,7 +60,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'gitops' }],
     inputs: `
       ${INSTALLED} coordinator/rule-status coordinator/controllers/fleet shared/protocol shared/resources
-      ${STACK} test/gitops test/chart/global-setup.ts test/samples docs/gitops.md
+      ${STACK} test/deploy/gitops test/deploy/chart/global-setup.ts test/samples docs/gitops.md
     `,
     seconds: 90,
   },
@@ -70,7 +70,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => traced(500),
     inputs: `
       shared/trace shared/compile shared/resources shared/uci
-      test/trace test/openwrt-device test/judge test/samples test/stack ${RANDOM}
+      test/kernel/trace test/openwrt/device test/openwrt/judge test/samples test/stack ${RANDOM}
     `,
     seconds: 60,
     needsRoot: true,
@@ -83,7 +83,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       ${MAINS} ${INSTALLED} agent coordinator shared
       :!agent/inputs/distance.ts :!coordinator/cli :!coordinator/dashboard :!coordinator/controllers/fleet :!coordinator/controllers/generated-rules
       :!coordinator/neutron :!coordinator/controllers/security-groups :!coordinator/tracing :!shared/trace
-      ${STACK} test/e2e test/faults test/integration test/contract test/policy
+      ${STACK} :(glob)test/e2e/*.ts test/e2e/processes test/e2e/outages test/faults :!test/faults/walks :!test/faults/fuzz test/integration test/contract test/kernel/policy
     `,
     seconds: 450,
   },
@@ -93,7 +93,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => onRealNode('the tests of a real node', [ON_NODE]),
     inputs: `
       ${MAINS} agent/server agent/io coordinator/admission/cnf coordinator/controllers/certificates shared/inject
-      ${INSTALLED} ${STACK} test/e2e-node
+      ${INSTALLED} ${STACK} test/e2e/node
     `,
     seconds: 450,
     needsRoot: true,
@@ -104,7 +104,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => onRealNode('the tests of packets', [{ name: 'packets' }]),
     inputs: `
       agent/network-policy shared/policy coordinator/controllers/network-policy shared/compile shared/resources
-      test/policy test/vrrp test/openwrt-simulator test/judge
+      test/kernel/policy test/kernel/vrrp test/openwrt/simulator test/openwrt/judge
     `,
     seconds: 150,
     needsRoot: true,
@@ -114,7 +114,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'fleet' }],
     inputs: `
       agent/inputs/distance.ts agent/server coordinator/controllers/fleet coordinator/sources coordinator/controllers/cnf-status
-      coordinator/cli/rollout shared/protocol ${STACK} test/fleet
+      coordinator/cli/rollout shared/protocol ${STACK} test/e2e/fleet
     `,
     seconds: 600,
   },
@@ -124,7 +124,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     inputs: `
       ${MAINS} ${INSTALLED} agent coordinator shared
       :!agent/openwrt/icn :!coordinator/neutron :!coordinator/controllers/security-groups
-      ${STACK} test/people test/golden/broken test/prometheus :!test/people/browser :!test/people/docs
+      ${STACK} test/e2e/people test/golden/broken test/deploy/prometheus :!test/e2e/people/browser :!test/e2e/people/docs
     `,
     seconds: 330,
   },
@@ -133,7 +133,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'docs' }],
     inputs: `
       coordinator/cli coordinator/dashboard coordinator/controllers/fleet coordinator/controllers/generated-rules
-      shared/resources shared/trace deploy/examples deploy/opt-in ${STACK} test/people/docs docs README.md
+      shared/resources shared/trace deploy/examples deploy/opt-in ${STACK} test/e2e/people/docs docs README.md
     `,
     seconds: 240,
   },
@@ -148,8 +148,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     },
     inputs: `
       coordinator/dashboard shared/trace deploy/dashboard
-      test/people test/integration test/attacks test/stack test/judge
-      :!test/people/docs :!test/people/dashboard
+      test/e2e/people test/integration test/attacks test/stack test/openwrt/judge
+      :!test/e2e/people/docs :!test/e2e/people/dashboard
     `,
     seconds: 75,
   },
@@ -158,7 +158,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'chart' }],
     inputs: `
       deploy :!deploy/krew :!deploy/images coordinator/admission coordinator/settings
-      ${STACK} test/chart test/helm test/people/docs docs/chart.md
+      ${STACK} test/deploy/chart test/deploy/helm-binary test/e2e/people/docs docs/chart.md
     `,
     seconds: 150,
   },
@@ -170,7 +170,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
       agent :!agent/inputs/distance.ts :!agent/server coordinator/sources
       coordinator/controllers/refused-pods coordinator/reports coordinator/controllers/rules coordinator/rule-status
       shared/compile shared/http shared/kube shared/protocol shared/resources shared/runtime shared/uci shared/util
-      ${STACK} test/faults test/walks ${RANDOM}
+      ${STACK} test/faults test/faults/walks ${RANDOM}
     `,
     seconds: 145,
     isAlone: true,
@@ -182,7 +182,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     inputs: `
       coordinator/admission coordinator/controllers/network-policy coordinator/reports
       coordinator/controllers/rules shared/http shared/kube shared/runtime test/attacks test/integration test/stack
-      test/contract/agent/support test/judge test/openwrt-simulator
+      test/contract/agent/support test/openwrt/judge test/openwrt/simulator
     `,
     seconds: 150,
     isAlone: true,
@@ -193,7 +193,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: shareOfNeutron,
     inputs: `
       coordinator/controllers/network-policy coordinator/neutron coordinator/controllers/security-groups shared/policy
-      test/policy test/neutron test/neutron-harness
+      test/kernel/policy test/neutron test/neutron/harness
     `,
     seconds: 110,
   },
@@ -202,8 +202,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'guides' }],
     inputs: `
       shared/resources shared/compile deploy/generate deploy/crds
-      test/guides test/mutants/tree.ts test/run/product-files.ts test/samples test/golden
-      test/contract/conformance test/openwrt-simulator
+      test/deploy/guides test/run/mutants/tree.ts test/run/product-files.ts test/samples test/golden
+      test/contract/conformance test/openwrt/simulator
     `,
     seconds: 90,
   },
@@ -219,7 +219,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => onRealNode('the tests of the real node', [{ name: 'node' }]),
     inputs: `
       :(glob)test/integration/node* test/integration/node
-      test/images test/run/product-files.ts test/stack test/openwrt-device
+      test/deploy/images test/run/product-files.ts test/stack test/openwrt/device
     `,
     seconds: 110,
     needsRoot: true,
@@ -268,6 +268,6 @@ export const PROGRAMS: Readonly<Record<string, { what: string; file: string }>> 
   faults: { what: 'rows of the fault table', file: 'faults.ts' },
   soak: { what: 'half an hour of constant change', file: 'soak.ts' },
   device: { what: 'drivers, kernel and packets on a real OpenWRT', file: 'device.ts' },
-  mutants: { what: 'bugs that tests must notice', file: '../mutants/main.ts' },
-  stryker: { what: 'the same, by Stryker', file: '../mutants/stryker.ts' },
+  mutants: { what: 'bugs that tests must notice', file: './mutants/main.ts' },
+  stryker: { what: 'the same, by Stryker', file: './mutants/stryker.ts' },
 };

@@ -6,14 +6,17 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf, isTested, RECORD, runAndRecord } from './tested.ts';
 
 const HARNESS = 'test/kind-test-harness/src/start.ts';
-const TESTS = 'test/fleet/roll.test.ts';
+const TESTS = 'test/e2e/fleet/roll.test.ts';
 const PRODUCT = 'agent/main.ts';
 const PAGE = 'docs/fleet.md';
 const OTHERS =
-  'agent/main.test.ts agent/network-policy/watch.ts coordinator/main.ts agent/README.md test/fleet/ignored/file test/fleet/README.md'.split(
+  'agent/main.test.ts agent/network-policy/watch.ts coordinator/main.ts agent/README.md test/e2e/fleet/ignored/file test/e2e/fleet/README.md'.split(
     ' ',
   );
-const inputs = { paths: ['agent', 'test/fleet', 'docs', ':!agent/network-policy'], settings: {} };
+const inputs = {
+  paths: ['agent', 'test/e2e/fleet', 'docs', ':!agent/network-policy'],
+  settings: {},
+};
 const fleet = { suite: 'fleet', inputs };
 
 let root: string;

@@ -2,7 +2,7 @@
  * The kernel as judge of `sdewan trace`, where this machine has what it takes; elsewhere its
  * recorded judgements are in the unit tests.
  */
-import { missing } from '../trace/kernel/kernel.ts';
+import { missing } from '../kernel/trace/kernel/kernel.ts';
 import type { Stage } from './stages.ts';
 
 /** `packets`: so many random ones. */

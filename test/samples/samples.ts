@@ -4,7 +4,7 @@
  * that is added brings its own file, and is tested alike.
  */
 import type { Rule } from '../stack/rules.ts';
-import type { Expectation } from '../judge/seed-rules.ts';
+import type { Expectation } from '../openwrt/judge/seed-rules.ts';
 import type { IcnFieldTable } from './icn-table.ts';
 import type { FieldTable, Spec } from './uci-table.ts';
 
@@ -40,8 +40,8 @@ export type SeedLife = {
 };
 
 /**
- * Each matches one line of the kernel (test/judge/kernel.ts): while `life` has its spec, and once
- * it is changed.
+ * Each matches one line of the kernel (test/openwrt/judge/kernel.ts): while `life` has its spec,
+ * and once it is changed.
  */
 export type KernelLines = { created: readonly RegExp[]; changed: readonly RegExp[] };
 

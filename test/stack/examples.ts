@@ -1,7 +1,7 @@
 /**
  * deploy/examples for the simulator: with its image in place of a real OpenWRT's, and without the
  * init container, which would write this machine's /proc. As they are the examples are applied on a
- * real node (test/e2e-node/slow/example.test.ts).
+ * real node (test/e2e/node/slow/example.test.ts).
  */
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

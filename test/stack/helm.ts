@@ -7,7 +7,7 @@ import { DEPLOY } from './installation.ts';
 
 const HELM: GoProgram = {
   name: 'helm',
-  sources: path.resolve(import.meta.dirname, '../helm'),
+  sources: path.resolve(import.meta.dirname, '../deploy/helm-binary'),
   package: 'helm.sh/helm/v4/cmd/helm',
   binary: 'helm',
   flags: ['-ldflags', '-s -w'],

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { ImageProcess } from 'kind-test-harness';
 import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
-import { rootFileSystem } from '../openwrt-device/root-file-system.ts';
+import { rootFileSystem } from '../openwrt/device/root-file-system.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { programFile, type Program } from './programs.ts';
 
@@ -36,7 +36,7 @@ const simulator = (): ImageProcess => ({
  * Linux.
  */
 const device = (): ImageProcess => ({
-  command: [path.resolve(import.meta.dirname, '../openwrt-device/cnf.sh')],
+  command: [path.resolve(import.meta.dirname, '../openwrt/device/cnf.sh')],
   ports: { 80: 10_080, 443: 10_443 },
   env: {
     SDEWAN_OPENWRT_ROOTFS: rootFileSystem(),

@@ -1,11 +1,11 @@
-/** The manifests of test/manifests, applied with kubectl as an operator would. */
+/** The manifests of test/deploy/manifests, applied with kubectl as an operator would. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Cluster } from 'kind-test-harness';
-import { seedRules } from '../judge/seed-rules.ts';
+import { seedRules } from '../openwrt/judge/seed-rules.ts';
 
 export const manifestPath = (name: string): string =>
-  path.resolve(import.meta.dirname, '../manifests', name);
+  path.resolve(import.meta.dirname, '../deploy/manifests', name);
 
 export const readManifest = (name: string): Promise<string> => readFile(manifestPath(name), 'utf8');
 

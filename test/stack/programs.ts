@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { bundle } from '../../deploy/images/bundle.ts';
 
-const SIMULATOR = 'test/openwrt-simulator';
+const SIMULATOR = 'test/openwrt/simulator';
 /** `bundle`: its folder, below that of all. */
 const PROGRAMS = {
   agent: { source: 'agent/main.ts', bundle: 'agent' },

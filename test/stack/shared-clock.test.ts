@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus/driver.ts';
 import { unconfirmedInMemory } from '../../agent/openwrt/ubus/write/testing.ts';
-import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
-import { logIn } from '../openwrt-simulator/test-client.ts';
+import { startSimulator, type Simulator } from '../openwrt/simulator/simulator.ts';
+import { logIn } from '../openwrt/simulator/test-client.ts';
 import { createSharedClock, type SharedClock } from './shared-clock.ts';
 
 const AGENT = { username: 'sdewan', password: 'pw' };

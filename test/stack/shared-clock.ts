@@ -20,7 +20,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
-import { createManualClock, type Clock as DeviceClock } from '../openwrt-simulator/clock.ts';
+import { createManualClock, type Clock as DeviceClock } from '../openwrt/simulator/clock.ts';
 import { followWhatIsUnderWay } from './under-way.ts';
 
 export type SharedClock = {

@@ -3,8 +3,8 @@
  * the Dockerfiles.
  */
 import { BACKENDS, startCluster, type Backend, type Cluster } from 'kind-test-harness';
-import { buildImages } from '../images/build.ts';
-import { archivePath, IMAGE_NAMES } from '../images/catalog.ts';
+import { buildImages } from '../deploy/images/build.ts';
+import { archivePath, IMAGE_NAMES } from '../deploy/images/catalog.ts';
 import { images, type ImagesOptions } from './images.ts';
 
 /** The backend that tests and the demo run on, when nothing else is said. */

@@ -10,10 +10,10 @@ import {
   type UbusAnswer,
   type UbusCall,
 } from '../ubus/client/rpc.ts';
-import { checked, type UbusSession } from '../ubus/client/session.ts';
+import { checked, type UbusSession } from '../ubus/login/session.ts';
 import { executable, granted, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands, readBlocks } from '../ubus/read/blocks.ts';
-import { OWNER_ONLY, PART_BYTES, writeCall, writeFile } from '../ubus/write/staging.ts';
+import { OWNER_ONLY, PART_BYTES, writeCall, writeFile } from '../ubus/write/uci-calls.ts';
 import {
   EXCERPT_FILES,
   KERNEL_FILE,

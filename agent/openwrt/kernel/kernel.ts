@@ -6,7 +6,7 @@
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { BySection, KernelLook } from '../driver.ts';
 import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
-import type { UbusSession } from '../ubus/client/session.ts';
+import type { UbusSession } from '../ubus/login/session.ts';
 import type { Space } from '../ubus/write/space.ts';
 import { found, runVerb } from './calls.ts';
 import { createCharonLook } from './loaded-connections.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { found } from './calls.ts';
-import { lackingRules, nftRulesIn, type NftRules } from './firewall.ts';
+import { lackingRules, nftRulesIn, type NftRules } from './nft-rules.ts';
 import { withoutHandles } from './listing.ts';
 import { sameAgain, THOROUGH_LOOK_MS, type Ask, type Look } from './look.ts';
 import type { Compared } from './sections.ts';

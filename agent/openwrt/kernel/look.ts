@@ -1,7 +1,7 @@
 /** What looks at the parts of OpenWRT's kernel have in common. */
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { UbusSession } from '../ubus/client/session.ts';
+import type { UbusSession } from '../ubus/login/session.ts';
 
 /** 5,000 rules take 0.11 s of the CNF's CPU (measured). */
 export const THOROUGH_LOOK_MS = 60_000;

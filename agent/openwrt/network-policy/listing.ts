@@ -1,6 +1,6 @@
 /** What nft lists of the table of policies, compared with what was to be loaded. */
-import { spelled } from '#shared/policy/addresses.ts';
-import { addressOf } from '#shared/policy/groups.ts';
+import { spelled } from '#shared/policy/address-blocks.ts';
+import { addressOf } from '#shared/policy/group-members.ts';
 import type { PolicyTable } from '#shared/policy/table.ts';
 
 const SET = /^\tset (\w+) \{\n([^]*?)^\t\}/gm;

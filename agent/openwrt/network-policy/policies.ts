@@ -21,7 +21,7 @@ import {
 } from '../driver.ts';
 import { foundIn, runVerb, runVerbOn } from '../kernel/calls.ts';
 import { POLICIES_FILE, POLICIES_LISTED } from '../kernel/helper.ts';
-import type { UbusSession } from '../ubus/client/session.ts';
+import type { UbusSession } from '../ubus/login/session.ts';
 import { countersIn, differingSet, markerIn } from './listing.ts';
 
 export type PoliciesDeps = {

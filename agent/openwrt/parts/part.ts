@@ -9,7 +9,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { DeltaInput } from '#shared/uci/delta.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../driver.ts';
-import type { UbusSession } from '../ubus/client/session.ts';
+import type { UbusSession } from '../ubus/login/session.ts';
 import type { Grants } from '../ubus/login/grants.ts';
 import type { Space } from '../ubus/write/space.ts';
 import type { Timing, TransactionResult } from '../ubus/write/transaction.ts';

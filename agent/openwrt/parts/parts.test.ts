@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { partsBeside } from '#shared/resources/parts.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
-import type { UbusSession } from '../ubus/client/session.ts';
+import type { UbusSession } from '../ubus/login/session.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createFastPath } from '../ubus/write/fast.ts';
+import { createFastPath } from '../ubus/write/fast-path.ts';
 import { createNotDone } from '../ubus/write/not-done.ts';
 import { unconfirmedInMemory } from '../ubus/write/testing.ts';
 import { createReloadTimes } from '../ubus/write/reload-times.ts';

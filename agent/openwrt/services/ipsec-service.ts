@@ -4,7 +4,7 @@ import { CERTIFICATE_FOLDERS } from '#shared/resources/rules/ipsec-certificates.
 import type { IpsecDialect, IpsecService } from '#shared/resources/capabilities.ts';
 import { ask, method, rightText, type Right } from '../ubus/login/rights.ts';
 import { UBUS_STATUS } from '../ubus/client/rpc.ts';
-import type { UbusSession } from '../ubus/client/session.ts';
+import type { UbusSession } from '../ubus/login/session.ts';
 
 /** `text`: of the service's init script; undefined where the login may not read it. */
 type Script = { dialect: IpsecDialect; path: string; text: string | undefined };

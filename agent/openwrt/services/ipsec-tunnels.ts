@@ -11,7 +11,7 @@ import { OpenwrtError } from '../driver.ts';
 import { compareSections, type Compared } from '../kernel/sections.ts';
 import { runVerb, runVerbOn } from '../kernel/calls.ts';
 import { TUNNELS_FILE } from '../kernel/helper.ts';
-import type { UbusSession } from '../ubus/client/session.ts';
+import type { UbusSession } from '../ubus/login/session.ts';
 import { associationsIn, connectionsOf, type Association } from '../ubus/tunnels.ts';
 
 /**

@@ -5,7 +5,7 @@ import { OpenwrtError, OpenwrtReloadTimeoutError } from '../driver.ts';
 import { blindness, readReload, SILENT, type ReloadVerdict } from './fw4.ts';
 import { refusedConnections } from './ipsec-messages.ts';
 import { ACCESS_DENIED, REQUEST_TIMED_OUT, UBUS_STATUS, UbusError } from '../ubus/client/rpc.ts';
-import { checked, type UbusSession } from '../ubus/client/session.ts';
+import { checked, type UbusSession } from '../ubus/login/session.ts';
 import { own } from '#shared/util/own.ts';
 
 /** fw4 takes 6.2 s for 10,000 named rules (measured); what else is known comes with the call. */

@@ -7,7 +7,7 @@ import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { UbusAnswer, UbusCall } from './client/rpc.ts';
-import type { UbusSession } from './client/session.ts';
+import type { UbusSession } from './login/session.ts';
 import { TUNNEL_STATUS, tunnelsOf } from './tunnels.ts';
 
 /** Programs run for it, and it may come in the middle of a reload. */

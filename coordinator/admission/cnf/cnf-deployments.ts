@@ -6,7 +6,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 import { templateWarnings } from '#shared/inject/warnings.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { cnfDeploymentResource, mayNotRoll, tooLarge } from '#shared/resources/cnf-deployment.ts';
+import {
+  cnfDeploymentResource,
+  mayNotRoll,
+  tooLarge,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { deployments } from '../../sources/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';

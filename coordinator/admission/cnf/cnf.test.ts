@@ -6,7 +6,7 @@ import { workloadOf, type OwnerRef } from '../../sources/workload.ts';
 import type { AdmissionRequest, ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { createCnfDeploymentWebhook } from './cnf-deployments.ts';
-import { createPodWebhook, createSecondCnfWebhook } from './pods.ts';
+import { createPodWebhook, createSecondCnfWebhook } from './inject-agent.ts';
 import type { PortsGate } from './ports-gate.ts';
 import { createRootOwners } from './root-owner.ts';
 import { secondCnf, servingWorkloads, type CnfIdentity } from './second-cnf.ts';

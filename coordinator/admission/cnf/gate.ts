@@ -6,7 +6,7 @@
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { controllerFactsOf, type OwnerRef } from '../../sources/workload.ts';
 import { fleetPods, HASH_LABEL, isLive, setOf } from '../../controllers/fleet/apps.ts';

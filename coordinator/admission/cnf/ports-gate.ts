@@ -8,7 +8,10 @@ import { isAllowed } from '#shared/kube/access.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import { PORTS_GATE, PREFIX } from '#shared/names.ts';
-import { managedNetworkResource, type ManagedNetwork } from '#shared/resources/managed-network.ts';
+import {
+  managedNetworkResource,
+  type ManagedNetwork,
+} from '#shared/resources/other-kinds/managed-network.ts';
 import { asksIn } from '../../controllers/network-ports/asks.ts';
 import { askTextsIn } from '../../controllers/network-ports/objects.ts';
 import type { AdmissionRefusal } from '../refusals.ts';

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { fieldOf } from '#shared/compile/check.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
 import { readManifests, type ManifestSource } from '../manifest/read.ts';

@@ -11,7 +11,7 @@ import { resourceName } from '#shared/kube/path.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { podResource } from '../../sources/workload.ts';
-import { RESERVED_PORTS } from '../../controllers/generated-rules/services/claims.ts';
+import { RESERVED_PORTS } from '../../controllers/generated-rules/services/wanted-rules.ts';
 import { serviceResource } from '../../controllers/generated-rules/services/service.ts';
 import { deployments } from '../cluster/deployments.ts';
 import { rightsOf } from '../../views/rights.ts';

@@ -3,7 +3,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION } from '#shared/names.ts';
 import { podFactsOf } from '../../sources/workload.ts';
 import { cnfPodOf } from '../../sources/cnf-pod.ts';
-import { claimsOf, type Cnfs } from '../../controllers/generated-rules/services/claims.ts';
+import { claimsOf, type Cnfs } from '../../controllers/generated-rules/services/wanted-rules.ts';
 import { serviceOf } from '../../controllers/generated-rules/services/service.ts';
 
 export type RefusedService = {

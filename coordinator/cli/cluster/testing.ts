@@ -2,7 +2,7 @@
 import { ruleOf } from '#shared/compile/testing.ts';
 import type { ObjectMeta, RuleObject } from '#shared/kube/objects.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
-import type { CnfStatus, PodStatus } from '#shared/resources/cnf-status.ts';
+import type { CnfStatus, PodStatus } from '#shared/resources/other-kinds/cnf-status.ts';
 import type { VisibleCnf, ClusterFacts } from '../../views/cluster-facts.ts';
 
 const SINCE = '2026-01-01T00:00:00Z';

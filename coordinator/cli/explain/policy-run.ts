@@ -1,7 +1,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { POLICY_UID_LABEL } from '#shared/names.ts';
-import { addressGroupResource } from '#shared/resources/address-group.ts';
-import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { addressGroupResource } from '#shared/resources/other-kinds/address-group.ts';
+import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { PolicyShares } from '../../controllers/network-policy/policy-shares.ts';
 import {
   multiNetworkPolicies,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type PolicyPod } from '#shared/policy/groups.ts';
+import { type PolicyPod } from '#shared/policy/group-members.ts';
 import { networkPolicySpecSchema, type Policy } from '#shared/policy/network-policy.ts';
 import type { Scope } from '#shared/policy/networks.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
-} from '#shared/resources/policy-enforcement.ts';
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { compiledOf, groupsWith, metadataAt, MOMENT, shopPod } from '../policies/testing.ts';
 import {
   policyExplanationOf,

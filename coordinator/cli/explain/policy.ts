@@ -12,15 +12,15 @@ import {
   addressOf,
   type Group,
   type PolicyPod,
-} from '#shared/policy/groups.ts';
+} from '#shared/policy/group-members.ts';
 import { selectorText } from '#shared/kube/selector.ts';
 import { POLICY_KINDS } from '#shared/policy/network-policy.ts';
-import type { AddressGroup } from '#shared/resources/address-group.ts';
+import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
-} from '#shared/resources/policy-enforcement.ts';
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { own } from '#shared/util/own.ts';
 import { NOT_ENFORCED } from '../../controllers/network-policy/not-enforced.ts';
 import type { AnyPolicy } from '../../controllers/network-policy/kept.ts';

@@ -1,9 +1,12 @@
 /** For tests of what commands say of policies. */
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { compilePolicy } from '#shared/policy/enforcement.ts';
-import type { Group, PolicyPod } from '#shared/policy/groups.ts';
+import type { Group, PolicyPod } from '#shared/policy/group-members.ts';
 import { membersOf } from '#shared/policy/testing.ts';
-import { addressGroupResource, type AddressGroup } from '#shared/resources/address-group.ts';
+import {
+  addressGroupResource,
+  type AddressGroup,
+} from '#shared/resources/other-kinds/address-group.ts';
 
 export const MOMENT = '2026-01-01T00:00:00Z';
 

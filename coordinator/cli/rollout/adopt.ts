@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import type { CnfDeployment } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { FleetDeployment } from '../../controllers/fleet/apps.ts';
 import { isControlledBy } from '#shared/kube/owned.ts';
 import { ownerOf } from '../../controllers/fleet/deployment.ts';

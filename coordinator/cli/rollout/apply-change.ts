@@ -1,7 +1,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isInvalid } from '#shared/kube/errors.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
 import type { Change } from './change.ts';
 

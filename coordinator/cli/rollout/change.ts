@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Patch } from '#shared/kube/client.ts';
 import { PROMOTE_ANNOTATION, RENEWED_ANNOTATION, ROLL_SET_ANNOTATION } from '#shared/names.ts';
-import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import type { CnfDeployment } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import {
   RESTARTED_ANNOTATION,
   revisionNumberOf,

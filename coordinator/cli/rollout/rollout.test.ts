@@ -3,7 +3,7 @@ import {
   cnfDeploymentResource,
   type CnfDeployment,
   type CnfDeploymentStatus,
-} from '#shared/resources/cnf-deployment.ts';
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import {
   fleetDeployments,
   fleetReplicaSets,

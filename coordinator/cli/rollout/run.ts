@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import { find } from '#shared/kube/owned.ts';
-import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeployment,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { daemonSets, statefulSets } from '../../sources/workload.ts';
 import {
   fleetDeployments,

@@ -1,5 +1,8 @@
 /** What `sdewan rollout status` and `history` print. Pure. */
-import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
+import type {
+  CnfDeployment,
+  CnfDeploymentStatus,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { revisionNumberOf, setOf, type FleetReplicaSet } from '../../controllers/fleet/apps.ts';
 import { ageOf } from '../../views/output/age.ts';
 import { printable, table } from '../../views/output/table.ts';

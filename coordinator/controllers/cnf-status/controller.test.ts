@@ -6,7 +6,7 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { inFakeTime } from '../../testing/fake-time.ts';
 import { createCnfStatusController } from './controller.ts';
-import type { CnfStatusObject } from '#shared/resources/cnf-status.ts';
+import type { CnfStatusObject } from '#shared/resources/other-kinds/cnf-status.ts';
 import type { PodKnowledge } from './status.ts';
 import { knownPod } from './testing.ts';
 

@@ -22,7 +22,7 @@ import {
   cnfStatusResource,
   type CnfStatus,
   type CnfStatusObject,
-} from '#shared/resources/cnf-status.ts';
+} from '#shared/resources/other-kinds/cnf-status.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './status.ts';
 
 type Cnf = { namespace: string; purpose: string };

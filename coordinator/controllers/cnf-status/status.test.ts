@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
-import { cnfStatusSchema } from '#shared/resources/cnf-status.ts';
+import { cnfStatusSchema } from '#shared/resources/other-kinds/cnf-status.ts';
 import { objectNameOf } from './controller.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './status.ts';
 import { knownPod } from './testing.ts';

@@ -1,5 +1,9 @@
 /** The status of CNFStatus objects out of the agents' reports. Pure; equal pods, equal status. */
-import { MAX_STATUS_PODS, type CnfStatus, type PodStatus } from '#shared/resources/cnf-status.ts';
+import {
+  MAX_STATUS_PODS,
+  type CnfStatus,
+  type PodStatus,
+} from '#shared/resources/other-kinds/cnf-status.ts';
 import type { Reported } from '../../reports/reports.ts';
 import { icnModules } from './icn-modules.ts';
 

@@ -1,6 +1,6 @@
 /** Why a CNFDeployment cannot be rolled out until an operator has changed something. */
 import { KubeError } from '#shared/kube/errors.ts';
-import { mayNotRoll } from '#shared/resources/cnf-deployment.ts';
+import { mayNotRoll } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { FleetDeployment } from './apps.ts';
 
 /** Between looks for a name that only people can give. */

@@ -5,7 +5,7 @@ import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import {
   cnfDeploymentResource,
   type CnfDeploymentStatus,
-} from '#shared/resources/cnf-deployment.ts';
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';

@@ -14,7 +14,7 @@ import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/k
 import { find } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { KEPT_SELECTOR, PURPOSE_LABEL } from '#shared/names.ts';
-import { cnfDeploymentResource, tooLarge } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource, tooLarge } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
 import { fleetDeployments } from './apps.ts';

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeployment,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { isControlledBy } from '#shared/kube/owned.ts';
 import { newestSet, fleetDeployments, fleetReplicaSets } from './apps.ts';
 import {

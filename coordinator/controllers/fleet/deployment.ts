@@ -8,7 +8,10 @@ import {
   RENEWED_ANNOTATION,
   ROLL_SET_ANNOTATION,
 } from '#shared/names.ts';
-import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeployment,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import {
   HASH_LABEL,
   RESTARTED_ANNOTATION,

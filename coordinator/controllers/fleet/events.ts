@@ -1,7 +1,10 @@
 /** All Events of roll-outs. */
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { WEIGHT_ANNOTATION } from '#shared/names.ts';
-import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
+import type {
+  CnfDeployment,
+  CnfDeploymentStatus,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { few } from '#shared/util/few.ts';
 import { podResource } from '../../sources/workload.ts';
 import { badWeightOf, type FleetPodObject } from './apps.ts';

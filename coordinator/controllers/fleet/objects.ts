@@ -4,7 +4,7 @@ import { PAGE_SIZE, type KubeClient, type NewObject } from '#shared/kube/client.
 import { isConflict } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { find, isControlledBy } from '#shared/kube/owned.ts';
-import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import type { CnfDeployment } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import {
   fleetDeployments,
   fleetPods,

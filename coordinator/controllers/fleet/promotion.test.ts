@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import {
   cnfDeploymentResource,
   type CnfDeploymentStatus,
-} from '#shared/resources/cnf-deployment.ts';
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { isPromoted, promotionOf } from './promotion.ts';
 
 const labels = { sdewanPurpose: 'cnf-1' };

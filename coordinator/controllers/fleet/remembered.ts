@@ -1,5 +1,8 @@
 /** What a roll-out remembers, as the status of its CNFDeployment keeps it. Pure. */
-import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
+import type {
+  CnfDeployment,
+  CnfDeploymentStatus,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { Distances } from './distances.ts';
 import type { FleetPod } from './pod.ts';
 import type { Memory } from './decide.ts';

@@ -5,7 +5,10 @@ import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { Reflector } from '#shared/kube/informer/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
+import type {
+  CnfDeployment,
+  CnfDeploymentStatus,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { cnfPodOf, type CnfPod } from '../../sources/cnf-pod.ts';
 import {
@@ -20,7 +23,7 @@ import { BROKEN_MS } from './broken.ts';
 import { carryOutActions, replacePod } from './calls.ts';
 import { isSettled, steer, type Memory, type RollOutFacts, type RollOutStep } from './decide.ts';
 import { askedTemplate, bakeSecondsOf, keyOf, templateHash } from './deployment.ts';
-import { isPodByPod, isToBeAdopted, markOf, mustWait, orderOf } from './deployment-due.ts';
+import { isPodByPod, isToBeAdopted, markOf, mustWait, orderOf } from './chosen-template.ts';
 import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './distance-answers.ts';
 import { fleetOrders, samePlaces } from './distances.ts';
 import { durationMs } from './duration.ts';

@@ -6,10 +6,10 @@ import {
   cnfDeploymentResource,
   type CnfDeployment,
   type CnfDeploymentStatus,
-} from '#shared/resources/cnf-deployment.ts';
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { keyOf } from './deployment.ts';
-import type { WrittenDeployment } from './deployment-due.ts';
+import type { WrittenDeployment } from './chosen-template.ts';
 import { isNear } from './distances.ts';
 import type { UnansweredWrites } from './unanswered.ts';
 

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeployment,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { keptOf, memoryOf } from './remembered.ts';
 import { steer, type Memory } from './decide.ts';
 import { brokenStatus, fleetStatus } from './status.ts';

@@ -5,7 +5,7 @@ import {
   type CnfDeployment,
   type CnfDeploymentStatus,
   type FleetCondition,
-} from '#shared/resources/cnf-deployment.ts';
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { timestamp, truncated } from '../../rule-status/wording.ts';
 import { healthOf, isInSync, type CnfFacts } from './mirror/facts.ts';
 import { selectorOf } from './deployment.ts';

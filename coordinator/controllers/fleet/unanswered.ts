@@ -1,6 +1,6 @@
 /** Writes without an answer: what is told of them waits for a look that shows it. */
 import { isUnanswered } from '#shared/kube/errors.ts';
-import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import type { CnfDeployment } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { keyOf } from './deployment.ts';
 import type { Found } from './apps.ts';
 

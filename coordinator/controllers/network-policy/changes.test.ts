@@ -5,10 +5,10 @@ import {
   MAX_TAKEN,
   MAX_TAKEN_OF_NAMESPACE,
 } from '#shared/policy/bounds.ts';
-import { type PolicyPod } from '#shared/policy/groups.ts';
+import { type PolicyPod } from '#shared/policy/group-members.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
-import type { AddressGroup } from '#shared/resources/address-group.ts';
-import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
+import type { PolicyEnforcement } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { compiledOf } from '../../cli/policies/testing.ts';
 import { changesFor, type ObjectChange, type Present } from './changes.ts';
 import { askedOf, compiledAt, type AskedPolicies } from './desired.ts';

@@ -4,11 +4,11 @@
  * what no policy asks for. Pure.
  */
 import type { Desired } from '#shared/kube/owned.ts';
-import type { AddressGroup } from '#shared/resources/address-group.ts';
+import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
 import type {
   PolicyEnforcement,
   PolicyEnforcementSpec,
-} from '#shared/resources/policy-enforcement.ts';
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import type { AskedPolicies } from './desired.ts';
 import { inTurns } from '#shared/util/in-turns.ts';
 import { desiredEnforcement, desiredGroup, groupsOf, type PolicyPlace } from './objects.ts';

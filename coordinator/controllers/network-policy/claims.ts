@@ -4,7 +4,7 @@ import {
   hasOwnAddresses,
   holdersAmong,
   type PolicyPod,
-} from '#shared/policy/groups.ts';
+} from '#shared/policy/group-members.ts';
 
 export const createClaims = () => {
   const claimants = new Map<string, Map<string, PolicyPod>>();

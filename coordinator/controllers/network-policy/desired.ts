@@ -11,11 +11,14 @@ import {
   tooLargeText,
 } from '#shared/policy/bounds.ts';
 import { compilePolicy, typesOf, weightOf, type Enforcement } from '#shared/policy/enforcement.ts';
-import type { Group } from '#shared/policy/groups.ts';
+import type { Group } from '#shared/policy/group-members.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import { CLUSTER_SCOPE, placeName, type Scope } from '#shared/policy/networks.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
-import type { PolicyEnforcementSpec, Refusal } from '#shared/resources/policy-enforcement.ts';
+import type {
+  PolicyEnforcementSpec,
+  Refusal,
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { inTurns } from '#shared/util/in-turns.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
 import type { LiveGroups } from './live-groups.ts';

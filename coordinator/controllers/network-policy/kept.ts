@@ -17,7 +17,7 @@ import {
   POLICY_FOR_ANNOTATION,
   POLICY_GROUPS_ANNOTATION,
 } from '#shared/names.ts';
-import type { PolicyPod } from '#shared/policy/groups.ts';
+import type { PolicyPod } from '#shared/policy/group-members.ts';
 import {
   networkPolicySpecSchema,
   PROTOCOLS,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { groupId, isSelected, type Group, type PolicyPod } from '#shared/policy/groups.ts';
+import { groupId, isSelected, type Group, type PolicyPod } from '#shared/policy/group-members.ts';
 import { membersOf } from '#shared/policy/testing.ts';
 import type { LabelSelector } from '#shared/kube/selector.ts';
 import { createLiveGroups } from './live-groups.ts';

@@ -12,7 +12,7 @@ import {
   sortedMembers,
   type Group,
   type PolicyPod,
-} from '#shared/policy/groups.ts';
+} from '#shared/policy/group-members.ts';
 import { sharedAmong } from '#shared/policy/shares.ts';
 import { createClaims } from './claims.ts';
 

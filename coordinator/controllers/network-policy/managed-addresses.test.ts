@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PolicyPod } from '#shared/policy/groups.ts';
-import type { ManagedNetwork } from '#shared/resources/managed-network.ts';
+import type { PolicyPod } from '#shared/policy/group-members.ts';
+import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { networkObject, port } from '../network-ports/testing.ts';
 import { withManaged } from './managed-addresses.ts';
 

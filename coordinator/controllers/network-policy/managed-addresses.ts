@@ -4,10 +4,16 @@
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
-import type { PolicyPod } from '#shared/policy/groups.ts';
+import type { PolicyPod } from '#shared/policy/group-members.ts';
 import { bareName, type SecondAddresses } from '#shared/policy/networks.ts';
-import { managedNetworkResource, type ManagedNetwork } from '#shared/resources/managed-network.ts';
-import { networkPortResource, type NetworkPort } from '#shared/resources/network-port.ts';
+import {
+  managedNetworkResource,
+  type ManagedNetwork,
+} from '#shared/resources/other-kinds/managed-network.ts';
+import {
+  networkPortResource,
+  type NetworkPort,
+} from '#shared/resources/other-kinds/network-port.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { isReleased } from '../network-ports/decide.ts';

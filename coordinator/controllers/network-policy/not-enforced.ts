@@ -1,5 +1,5 @@
 /** Why a policy is not enforced for a pod that it selects: for programs, and in words. */
-import type { Refusal } from '#shared/resources/policy-enforcement.ts';
+import type { Refusal } from '#shared/resources/other-kinds/policy-enforcement.ts';
 
 export type NotEnforced =
   | Refusal['reason']

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Desired } from '#shared/kube/owned.ts';
 import { AGENTS_FINALIZER, MANAGED_BY, POLICY_UID_LABEL, PURPOSE_LABEL } from '#shared/names.ts';
-import type { PolicyEnforcementSpec } from '#shared/resources/policy-enforcement.ts';
+import type { PolicyEnforcementSpec } from '#shared/resources/other-kinds/policy-enforcement.ts';
 
 /** A CNF: its pods have that label in that namespace. */
 export type PolicyPlace = { namespace: string; purpose: string };

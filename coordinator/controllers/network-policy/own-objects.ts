@@ -7,11 +7,14 @@ import { Reflector, type ReflectorOptions } from '#shared/kube/informer/reflecto
 import { isOvertaken, keep } from '#shared/kube/owned.ts';
 import { createOwnWrites, type OwnWrites } from '#shared/kube/own-writes.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { addressGroupResource, type AddressGroup } from '#shared/resources/address-group.ts';
+import {
+  addressGroupResource,
+  type AddressGroup,
+} from '#shared/resources/other-kinds/address-group.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
-} from '#shared/resources/policy-enforcement.ts';
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import type { Changed } from './changed.ts';
 import type { Changes, ObjectChange } from './changes.ts';

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { createWatchStream, type WatchStream } from '#shared/kube/testing/watch-stream.ts';
-import { groupId, type Group } from '#shared/policy/groups.ts';
+import { groupId, type Group } from '#shared/policy/group-members.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { LONGEST_POLICY } from './policy-shares.ts';

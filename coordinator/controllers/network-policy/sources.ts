@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { StoreEvent } from '#shared/kube/informer/store.ts';
-import type { Group } from '#shared/policy/groups.ts';
+import type { Group } from '#shared/policy/group-members.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createManagedAddresses } from './managed-addresses.ts';

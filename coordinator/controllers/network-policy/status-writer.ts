@@ -7,7 +7,7 @@ import type { OwnWrites } from '#shared/kube/own-writes.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
-} from '#shared/resources/policy-enforcement.ts';
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import type { Compiled } from './desired.ts';
 import { keyOf, type PolicyPlace } from './objects.ts';

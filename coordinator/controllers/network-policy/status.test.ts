@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holdersIn, type PolicyPod } from '#shared/policy/groups.ts';
+import { holdersIn, type PolicyPod } from '#shared/policy/group-members.ts';
 import type { Scope } from '#shared/policy/networks.ts';
 import { ownStatusOf, type StatusFacts } from './status.ts';
 

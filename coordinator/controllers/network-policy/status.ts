@@ -2,12 +2,17 @@
  * What the status of a PolicyEnforcement says of the policy's pods: how many it protects here, and
  * which not and why. Never more than agents have reported. Pure.
  */
-import { addressesIn, addressesOf, isHeldBy, type PolicyPod } from '#shared/policy/groups.ts';
+import {
+  addressesIn,
+  addressesOf,
+  isHeldBy,
+  type PolicyPod,
+} from '#shared/policy/group-members.ts';
 import { CLUSTER_PLACE, subnetOf, type Scope } from '#shared/policy/networks.ts';
 import type {
   PolicyEnforcement,
   PolicyEnforcementSpec,
-} from '#shared/resources/policy-enforcement.ts';
+} from '#shared/resources/other-kinds/policy-enforcement.ts';
 import type { NotEnforced } from './not-enforced.ts';
 
 export type Status = NonNullable<PolicyEnforcement['status']>;

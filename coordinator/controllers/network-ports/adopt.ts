@@ -2,8 +2,8 @@
  * A network that appears over running pods: what they have is claimed for them, before anything is
  * given.
  */
-import type { ManagedNetwork } from '#shared/resources/managed-network.ts';
-import type { NetworkPortSpec } from '#shared/resources/network-port.ts';
+import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
+import type { NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import { claimOf, nameOfPod, portName } from './decide.ts';
 import { isGated, type PortPod, type PresentAddresses } from './objects.ts';
 import { presentOf, type PortSources } from './sources.ts';

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { isEmpty, readSelections, wordsOf, type Selection } from '#shared/compile/multus.ts';
 import { NETWORKS_ANNOTATION, NFN_NETWORK_ANNOTATION } from '#shared/names.ts';
-import { parseAddress } from '#shared/policy/addresses.ts';
+import { parseAddress } from '#shared/policy/address-blocks.ts';
 import { jsonIn } from '#shared/util/json.ts';
 
 /** The two annotations, as far as they are no longer than any real one. */

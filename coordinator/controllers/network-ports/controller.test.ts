@@ -2,9 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { NETWORK_PORTS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
-import type { ManagedNetworkSpec } from '#shared/resources/managed-network.ts';
-import { managedNetworkResource } from '#shared/resources/managed-network.ts';
-import { networkPortResource, type NetworkPort } from '#shared/resources/network-port.ts';
+import type { ManagedNetworkSpec } from '#shared/resources/other-kinds/managed-network.ts';
+import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
+import {
+  networkPortResource,
+  type NetworkPort,
+} from '#shared/resources/other-kinds/network-port.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { jsonIn } from '#shared/util/json.ts';

@@ -15,8 +15,8 @@ import {
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import { find } from '#shared/kube/owned.ts';
-import { managedNetworkResource } from '#shared/resources/managed-network.ts';
-import type { NetworkPort } from '#shared/resources/network-port.ts';
+import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
+import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { adopt } from './adopt.ts';
 import { asksIn, type Ask } from './asks.ts';
 import {

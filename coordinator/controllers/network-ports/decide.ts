@@ -3,8 +3,8 @@
  * whose pod is gone. Pure: the same facts come to the same.
  */
 import { few } from '#shared/util/few.ts';
-import type { NetworkPort, NetworkPortSpec } from '#shared/resources/network-port.ts';
-import type { ManagedNetwork } from '#shared/resources/managed-network.ts';
+import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
+import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
 import { addressesAt, commonIndexOf, macAt, withLengths, type Plan } from './subnets.ts';
 

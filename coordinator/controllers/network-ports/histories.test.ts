@@ -5,7 +5,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
-import type { NetworkPort } from '#shared/resources/network-port.ts';
+import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { decidePod, decidePort, isReleased, portName, REST_MS, type Claim } from './decide.ts';
 import { known, networkObject, pod as podOf, port as portOf, view } from './testing.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { managedNetworkResource } from '#shared/resources/managed-network.ts';
+import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
 import { statusOf } from './network-status.ts';
 import { networkObject } from './testing.ts';
 import { planOf } from './subnets.ts';

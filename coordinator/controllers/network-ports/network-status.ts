@@ -1,11 +1,11 @@
 /** The status of a ManagedNetwork. Pure. */
-import type { NetworkPort } from '#shared/resources/network-port.ts';
+import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import {
   MAX_CONFLICT,
   MAX_CONFLICTS,
   type ManagedNetwork,
   type ManagedNetworkStatus,
-} from '#shared/resources/managed-network.ts';
+} from '#shared/resources/other-kinds/managed-network.ts';
 import { truncated } from '../../rule-status/wording.ts';
 import { conditionOf } from '../fleet/status.ts';
 import { isReleased } from './decide.ts';

@@ -6,8 +6,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { isLater } from '#shared/kube/objects.ts';
-import { managedNetworkResource, type ManagedNetwork } from '#shared/resources/managed-network.ts';
-import { networkPortResource, type NetworkPort } from '#shared/resources/network-port.ts';
+import {
+  managedNetworkResource,
+  type ManagedNetwork,
+} from '#shared/resources/other-kinds/managed-network.ts';
+import {
+  networkPortResource,
+  type NetworkPort,
+} from '#shared/resources/other-kinds/network-port.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { oncePerObject } from '#shared/util/memo.ts';

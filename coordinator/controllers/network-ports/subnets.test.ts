@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ManagedNetworkSpec } from '#shared/resources/managed-network.ts';
+import type { ManagedNetworkSpec } from '#shared/resources/other-kinds/managed-network.ts';
 import {
   addressesAt,
   commonIndexOf,

@@ -11,8 +11,11 @@ import {
   WIDTH,
   type Address,
   type Block,
-} from '#shared/policy/addresses.ts';
-import { MAX_ADDRESSES, type ManagedNetworkSpec } from '#shared/resources/managed-network.ts';
+} from '#shared/policy/address-blocks.ts';
+import {
+  MAX_ADDRESSES,
+  type ManagedNetworkSpec,
+} from '#shared/resources/other-kinds/managed-network.ts';
 
 type Subnet = ManagedNetworkSpec['subnets'][number];
 type Span = readonly [first: number, last: number];

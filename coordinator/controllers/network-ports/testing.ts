@@ -1,6 +1,9 @@
 /** A network of three addresses, pods that ask for one, and NetworkPorts. */
-import type { ManagedNetwork, ManagedNetworkSpec } from '#shared/resources/managed-network.ts';
-import type { NetworkPort } from '#shared/resources/network-port.ts';
+import type {
+  ManagedNetwork,
+  ManagedNetworkSpec,
+} from '#shared/resources/other-kinds/managed-network.ts';
+import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import {
   portName,
   type Decision,

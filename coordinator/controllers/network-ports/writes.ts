@@ -7,7 +7,7 @@ import {
   networkPortResource,
   type NetworkPort,
   type NetworkPortSpec,
-} from '#shared/resources/network-port.ts';
+} from '#shared/resources/other-kinds/network-port.ts';
 import { annotationsFor, portName, type Claim } from './decide.ts';
 import { otherGates, portPods, type PortPod } from './objects.ts';
 import type { PortSources } from './sources.ts';

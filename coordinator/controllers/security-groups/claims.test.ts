@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PolicyPod } from '#shared/policy/groups.ts';
+import type { PolicyPod } from '#shared/policy/group-members.ts';
 import type { NeutronPort } from '../../neutron/neutron.ts';
 import { portClaimsOf, namedPorts } from './claims.ts';
 

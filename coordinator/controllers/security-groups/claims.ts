@@ -1,6 +1,6 @@
 /** Which port is whose: what pods' annotations say, and what Neutron says of these ports. Pure. */
-import type { PolicyPod } from '#shared/policy/groups.ts';
-import { hasOwnAddresses } from '#shared/policy/groups.ts';
+import type { PolicyPod } from '#shared/policy/group-members.ts';
+import { hasOwnAddresses } from '#shared/policy/group-members.ts';
 import { podPortsIn } from '#shared/policy/pod-ports.ts';
 import type { NeutronPort } from '../../neutron/neutron.ts';
 import { isGuarded } from './plan.ts';

@@ -3,8 +3,13 @@
  * have none. Looked for once each. Pure.
  */
 import { MAX_GROUP_MEMBERS, MAX_PORT_NUMBERS } from '#shared/policy/bounds.ts';
-import { groupId, hasOwnAddresses, type Group, type PolicyPod } from '#shared/policy/groups.ts';
-import { spelled } from '#shared/policy/addresses.ts';
+import {
+  groupId,
+  hasOwnAddresses,
+  type Group,
+  type PolicyPod,
+} from '#shared/policy/group-members.ts';
+import { spelled } from '#shared/policy/address-blocks.ts';
 import { sharedAmong } from '#shared/policy/shares.ts';
 import type { PortOfPod } from './types.ts';
 

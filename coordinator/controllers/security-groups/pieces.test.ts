@@ -1,7 +1,13 @@
 import { BlockList } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressText, blockText, parseBlock, WIDTH, type Block } from '#shared/policy/addresses.ts';
+import {
+  addressText,
+  blockText,
+  parseBlock,
+  WIDTH,
+  type Block,
+} from '#shared/policy/address-blocks.ts';
 import { outermost, piecesOf } from './pieces.ts';
 
 const block = (text: string): Block => {

@@ -2,7 +2,7 @@
  * A block without others, in as few blocks as cover the rest of it: security groups and address
  * groups have blocks and no exceptions. Pure.
  */
-import { holdsBlock, WIDTH, type Block } from '#shared/policy/addresses.ts';
+import { holdsBlock, WIDTH, type Block } from '#shared/policy/address-blocks.ts';
 
 /** In their order. The exceptions lie in the block; those that do not are ignored. */
 export const piecesOf = (block: Block, except: readonly Block[]): Block[] => {

@@ -11,7 +11,7 @@ import {
   type TooLarge,
 } from '#shared/policy/bounds.ts';
 import { compilePolicy, type Port, type Rule } from '#shared/policy/enforcement.ts';
-import { groupId, type Group } from '#shared/policy/groups.ts';
+import { groupId, type Group } from '#shared/policy/group-members.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
 import type { AnyPolicy } from '../network-policy/kept.ts';

@@ -6,7 +6,7 @@ import type {
   NeutronPort,
   NeutronRule,
 } from '../../neutron/neutron.ts';
-import { blockText, parseBlock } from '#shared/policy/addresses.ts';
+import { blockText, parseBlock } from '#shared/policy/address-blocks.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { DIRECTIONS, policyTag, prefixOf, type PolicyDirection } from './names.ts';
 import type { GroupRule, Remote } from './types.ts';

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
-import type { PolicyPod } from '#shared/policy/groups.ts';
+import type { PolicyPod } from '#shared/policy/group-members.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { NeutronError } from '../../neutron/errors.ts';
 import { applySteps } from './apply.ts';

@@ -9,9 +9,9 @@ import {
   parseBlock,
   WIDTH,
   type Block,
-} from '#shared/policy/addresses.ts';
+} from '#shared/policy/address-blocks.ts';
 import type { Peer } from '#shared/policy/enforcement.ts';
-import { groupId, type Group } from '#shared/policy/groups.ts';
+import { groupId, type Group } from '#shared/policy/group-members.ts';
 import type { Members } from './members.ts';
 import { blocksName, clusterTag, descriptionOf, selectorName } from './names.ts';
 import { outermost, piecesOf } from './pieces.ts';

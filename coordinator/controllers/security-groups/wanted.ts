@@ -3,7 +3,7 @@
  * that cannot, and groups that let pass what no policy is about. Pure.
  */
 import { crowdedText, MAX_GROUP_MEMBERS } from '#shared/policy/bounds.ts';
-import { blockText, parseAddress, WIDTH } from '#shared/policy/addresses.ts';
+import { blockText, parseAddress, WIDTH } from '#shared/policy/address-blocks.ts';
 import type { AnyPolicy } from '../network-policy/kept.ts';
 import type { Members } from './members.ts';
 import {

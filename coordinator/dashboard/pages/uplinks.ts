@@ -1,10 +1,10 @@
 /** WANs and tunnels of a CNF, what its roll-out waits for, and its NetworkPolicies. */
 import { uciName } from '#shared/uci/names.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { ipsecHost } from '#shared/resources/rules/ipsec-host.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
-import { policyEnforcementStatusSchema } from '#shared/resources/policy-enforcement.ts';
+import { policyEnforcementStatusSchema } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import type { PodView, RollOut, RuleRow } from '../overview.ts';
 import { POLICY } from '../resources.ts';
 import type { SharesOf } from '../shares.ts';

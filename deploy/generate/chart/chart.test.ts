@@ -1,7 +1,7 @@
-/** What Helm makes of it is in test/chart. */
+/** What Helm makes of it is in test/deploy/chart. */
 import { describe, expect, it } from 'vitest';
-import { coordinatorEnvSchema } from '../../../coordinator/settings/env.ts';
-import { NOT_SET_HERE } from './settings.ts';
+import { coordinatorEnvSchema } from '../../../coordinator/env.ts';
+import { NOT_SET_HERE } from './env-values.ts';
 import { chartOf } from './templates.ts';
 
 describe('the chart', () => {

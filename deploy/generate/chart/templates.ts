@@ -7,7 +7,7 @@ import { FLEET_ROLE } from '#shared/names.ts';
 import { own } from '#shared/util/own.ts';
 import { manifestsIn, manifestsOf, type Manifest } from '../../installation/kustomization.ts';
 import { uninstallHook } from './hook.ts';
-import { settings } from './settings.ts';
+import { settings } from './env-values.ts';
 import { createTemplate, literal, when, withScalar, withValue, type Template } from './template.ts';
 import { deploymentOf, valuesOf } from './values.ts';
 import type { Values } from './value.ts';

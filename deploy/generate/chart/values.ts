@@ -1,7 +1,7 @@
 /** All values of the chart. Defaults are what the manifests of deploy/ say. */
 import * as z from 'zod';
 import type { Manifest } from '../../installation/kustomization.ts';
-import { settings } from './settings.ts';
+import { settings } from './env-values.ts';
 import {
   BOOLEAN,
   OBJECT,

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { UciSection, UciValue } from '../../uci/model.ts';
-import { spelled } from '../../policy/addresses.ts';
+import { spelled } from '../../policy/address-blocks.ts';
 import type { Capabilities, IpsecDialect } from '../capabilities.ts';
 import type { Clash, Sharing } from '../kind.ts';
 import { NO } from '../render.ts';

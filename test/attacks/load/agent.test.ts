@@ -12,8 +12,8 @@ import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
 import { MAX_RULES, MAX_SLICE_MEMBERS, MAX_TAKEN } from '#shared/policy/bounds.ts';
-import { addressGroupResource } from '#shared/resources/address-group.ts';
-import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { addressGroupResource } from '#shared/resources/other-kinds/address-group.ts';
+import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { startOpenwrt, type TestOpenwrt } from '../../contract/agent/support/openwrt.ts';
 import { SEED_NETWORKS } from '../../contract/agent/support/pass.ts';
 import {

@@ -11,7 +11,7 @@ import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { MAX_SELECTORS } from '#shared/policy/bounds.ts';
 import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
-import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { workloadResources } from '../../../coordinator/sources/workload.ts';
 import { post } from '../../integration/coordinator/agent.ts';
 import { createRunningPod, tokenFor } from '../../integration/coordinator/pods.ts';

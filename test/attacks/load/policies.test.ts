@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { MAX_SELECTORS } from '#shared/policy/bounds.ts';
-import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { POLICIES_OF_A_NAMESPACE } from '../../../coordinator/controllers/network-policy/policy-shares.ts';
 import type { World } from '../../integration/admission/world.ts';
 import { createLimitedWorld, peakOnceItServes } from '../limited-world.ts';

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
 import {
   configureAll,
   configuredTexts,

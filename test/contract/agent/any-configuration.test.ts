@@ -10,7 +10,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { KernelLook } from '../../../agent/openwrt/driver.ts';
 import { excerptOf } from '../../../agent/openwrt/kernel/excerpt.ts';
-import { lackingRules, nftRulesIn } from '../../../agent/openwrt/kernel/firewall.ts';
+import { lackingRules, nftRulesIn } from '../../../agent/openwrt/kernel/nft-rules.ts';
 import { lackingRouting } from '../../../agent/openwrt/kernel/routing.ts';
 import { lackingTunnels } from '../../../agent/openwrt/services/ipsec-tunnels.ts';
 import {

@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { Fault } from '../../openwrt-simulator/faults.ts';
+import type { Fault } from '../../openwrt/simulator/faults.ts';
 import { AFTER_ONE_FAILURE, type Effort } from './support/converge.ts';
 import { firstCall, STRIDE } from '../each-call.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';

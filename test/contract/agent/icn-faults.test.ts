@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { Fault } from '../../openwrt-simulator/faults.ts';
+import type { Fault } from '../../openwrt/simulator/faults.ts';
 import { firstCall, STRIDE } from '../each-call.ts';
 import { AFTER_ONE_FAILURE } from './support/converge.ts';
 import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';

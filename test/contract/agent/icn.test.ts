@@ -11,7 +11,7 @@ import { createDriver } from '../../../agent/openwrt/drivers.ts';
 import { unconfirmedInMemory } from '../../../agent/openwrt/ubus/write/testing.ts';
 import { OpenwrtUnreachableError } from '../../../agent/openwrt/driver.ts';
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
-import { makeCertificate } from '../../openwrt-simulator/uhttpd/certificate.ts';
+import { makeCertificate } from '../../openwrt/simulator/uhttpd/certificate.ts';
 import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
 import type { TestOpenwrt } from './support/openwrt.ts';
 import { cr, firewallRule, openPass, zone, type TestPass } from './support/pass.ts';

@@ -1,7 +1,7 @@
 /**
  * What others take out of the kernel, and what the kernel never got: with the helper that the
  * kubelet mounts, the agent notices, repairs, and reports what is not in force. The simulator
- * answers as the device did (test/openwrt-simulator/programs).
+ * answers as the device did (test/openwrt/simulator/programs).
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';

@@ -24,9 +24,9 @@ import {
   documentedMetrics,
   NOTHING_UNDOCUMENTED,
   undocumented,
-} from '../../judge/documented-metrics.ts';
-import { readScrape, valueIn, type Scrape } from '../../judge/prometheus.ts';
-import type { Program } from '../../openwrt-simulator/programs/runner.ts';
+} from '../../openwrt/judge/documented-metrics.ts';
+import { readScrape, valueIn, type Scrape } from '../../openwrt/judge/prometheus.ts';
+import type { Program } from '../../openwrt/simulator/programs/runner.ts';
 import { createSharedClock, type SharedClock } from '../../stack/shared-clock.ts';
 import { icnPost } from './support/icn.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';

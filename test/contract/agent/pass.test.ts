@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Program } from '../../openwrt-simulator/programs/runner.ts';
+import type { Program } from '../../openwrt/simulator/programs/runner.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { cr, firewallRule, openPass, zone, type TestPass } from './support/pass.ts';
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver } from '../../../agent/openwrt/driver.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import type { Hands, Target, WritePath } from './target.ts';
 
 export const NEVER = new AbortController().signal;

@@ -10,8 +10,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { aclFor } from '../../../agent/openwrt/ubus/login/acl.ts';
-import { kernelLines } from '../../judge/kernel.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { kernelLines } from '../../openwrt/judge/kernel.ts';
+import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
 import { icnDriver, startIcn } from '../agent/support/icn-rest.ts';
 import { lastEntry } from '../agent/support/icn.ts';
 import { startOpenwrt, type TestOpenwrt } from '../agent/support/openwrt.ts';
@@ -97,7 +97,7 @@ export const simulatedCnf = async (way: Way): Promise<CnfOfIcn> => {
 };
 
 /**
- * Where the rights of login `sdewan` stand on a device of test/openwrt-device, and where more can
+ * Where the rights of login `sdewan` stand on a device of test/openwrt/device, and where more can
  * be given to root.
  */
 const RIGHTS = '/usr/share/rpcd/acl.d/sdewan-fast.json';

@@ -9,7 +9,7 @@ import { agentKinds } from '#shared/resources/registry.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { briefly, packagesIn } from '../../golden/brief.ts';
 import { cases, childrenOf, inputFor } from '../../golden/cases.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import { samplesOf } from '../../samples/all.ts';
 import { icnSectionOf } from '../../samples/icn-table.ts';
 import { filesOf, ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';

@@ -2,7 +2,7 @@
  * The objects of ICN's REST as its files in /etc/config hold them, after ICN's tables of kinds and
  * fields (icn-sdwan 48d3ca6): read without REST and without the driver.
  */
-import type { JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 
 type Options = JudgedSection['options'];
 

@@ -1,5 +1,5 @@
 /**
- * IPsec for real: two devices with a wire between them (test/openwrt-device/link.sh), a site on
+ * IPsec for real: two devices with a wire between them (test/openwrt/device/link.sh), a site on
  * each, and packets through the tunnel, with a shared key and with certificates. A change of
  * another site leaves the tunnel as it is, and it can be rekeyed after that.
  */

@@ -6,7 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { STAMP } from '#shared/compile/stamp.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
 import { cr, deleted, type TestPass } from '../agent/support/pass.ts';
 import { namedDevice } from './named-device.ts';
 import { onDevice, onSimulator, type Stage } from './stage.ts';

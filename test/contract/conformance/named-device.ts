@@ -58,7 +58,7 @@ export const namedDevice = (env = process.env): NamedDevice | undefined => {
 };
 
 /**
- * A second one, with a wire to the first (test/openwrt-device/link.sh); what is not named is as
+ * A second one, with a wire to the first (test/openwrt/device/link.sh); what is not named is as
  * with the first.
  */
 export const otherDevice = (env = process.env): NamedDevice | undefined => {

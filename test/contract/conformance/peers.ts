@@ -4,7 +4,7 @@
  */
 import type { NamedDevice } from './named-device.ts';
 
-/** As test/openwrt-device has them. */
+/** As test/openwrt/device has them. */
 const NETWORKS = [
   { name: 'net0', host: '172.16.20.1', device: '172.16.20.10' },
   { name: 'net1', host: '172.16.30.1', device: '172.16.30.10' },

@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { systemClock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import type { OpenwrtTarget } from '../../../agent/openwrt/ubus/login/credentials.ts';
 import { NEVER } from './bench.ts';
 import { uciFixture } from './fixtures.ts';

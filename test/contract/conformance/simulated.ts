@@ -8,7 +8,7 @@ import type { Driver } from '../../../agent/openwrt/driver.ts';
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { createUbusDriver } from '../../../agent/openwrt/ubus/driver.ts';
 import { unconfirmedInMemory } from '../../../agent/openwrt/ubus/write/testing.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
 import { startOpenwrt, type OpenwrtOptions } from '../agent/support/openwrt.ts';
 import { PACKAGES } from '../agent/support/pass.ts';
 import { timed } from '../agent/support/time.ts';

@@ -12,8 +12,8 @@ import type { CommitConfirm } from '../../../agent/commit-confirm/commit-confirm
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { aclFor } from '../../../agent/openwrt/ubus/login/acl.ts';
 import { HELPER_SCRIPT } from '../../../agent/openwrt/kernel/helper.ts';
-import { kernelLines, LOOK } from '../../judge/kernel.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { kernelLines, LOOK } from '../../openwrt/judge/kernel.ts';
+import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
 import { ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
 import { startOpenwrt, type TestOpenwrt } from '../agent/support/openwrt.ts';
 import { openPass, PACKAGES, type TestPass } from '../agent/support/pass.ts';
@@ -35,7 +35,8 @@ export type Stage = {
   /** One line per section and option of /etc/config. */
   files: () => string[];
   /**
-   * One line per rule, route and setting (test/judge/kernel.ts). Absent: it cannot be looked into.
+   * One line per rule, route and setting (test/openwrt/judge/kernel.ts). Absent: it cannot be
+   * looked into.
    */
   kernel?: () => string[];
   /** An administrator with an editor. */

@@ -6,8 +6,8 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { differenceOf } from '../../judge/kernel.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import { differenceOf } from '../../openwrt/judge/kernel.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import { cnfDevice, simulatedCnf, type CnfOfIcn, type Look, type Way } from './cnf-of-icn.ts';
 import { namedDevice } from './named-device.ts';
 import { deletable, pathOf, requests, rulesOfIcn } from './twenty-of-icn.ts';

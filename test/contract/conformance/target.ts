@@ -6,7 +6,7 @@
 import type { DeltaInput } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 
 export type WritePath = {
   /** As the tests' names say it. */

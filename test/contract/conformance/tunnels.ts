@@ -1,4 +1,4 @@
-/** What a tunnel between two devices (test/openwrt-device/link.sh) needs besides its site. */
+/** What a tunnel between two devices (test/openwrt/device/link.sh) needs besides its site. */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { cr } from '../agent/support/pass.ts';
 

@@ -2,7 +2,7 @@
  * The notes of the second recording: commands run before an exchange, commands that it issued, and
  * the kernel's state after it.
  */
-import type { Simulator } from '../../openwrt-simulator/simulator.ts';
+import type { Simulator } from '../../openwrt/simulator/simulator.ts';
 import type { Exchange } from '../recordings/read.ts';
 
 export type Step = { simulator: Simulator; exchange: Exchange };

@@ -5,7 +5,7 @@
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from '../agent/support/openwrt.ts';
 import { firewallRule, openPass, zone, type TestPass } from '../agent/support/pass.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import type { Effort } from '../agent/support/converge.ts';
 import type { TestClock } from '../agent/support/time.ts';
 

@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { firewallRule } from '../agent/support/pass.ts';
-import type { Program } from '../../openwrt-simulator/programs/runner.ts';
+import type { Program } from '../../openwrt/simulator/programs/runner.ts';
 import type { TestOpenwrt } from '../agent/support/openwrt.ts';
 import { AFTER, openBench, OURS, RELOAD_MS, type Bench } from './bench.ts';
 

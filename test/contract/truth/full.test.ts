@@ -7,7 +7,7 @@ import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
 import { startWorld, type World } from './world.ts';
 
 const NEVER = new AbortController().signal;

@@ -5,8 +5,8 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import { createDevice, type Device } from '../../judge/in-force.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import { createDevice, type Device } from '../../openwrt/judge/in-force.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 
 type Place = { package: string; section: string };
 

@@ -4,7 +4,7 @@
  * there, the next agent would write the same again, whatever it knew.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import { firstCall, STRIDE } from '../each-call.ts';
 import { firewallRule, mwan3Rule, policy, zone } from './rules.ts';
 import { dieAt, PACKAGES, PATHS, startWorld, type World } from './world.ts';

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
-import type { TestClient } from '../../openwrt-simulator/test-client.ts';
+import type { TestClient } from '../../openwrt/simulator/test-client.ts';
 import { firewallRule, policy, zone } from './rules.ts';
 import { startWorld, type Agent, type World } from './world.ts';
 

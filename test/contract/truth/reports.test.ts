@@ -3,7 +3,7 @@
  * force, and one that is Removed is gone.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Fault } from '../../openwrt-simulator/faults.ts';
+import type { Fault } from '../../openwrt/simulator/faults.ts';
 import { firstCall, STRIDE } from '../each-call.ts';
 import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
 import { dieAt, PATHS, startWorld, type World } from './world.ts';

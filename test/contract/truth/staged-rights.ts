@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const STOCK = join(import.meta.dirname, '../../openwrt-simulator/factory/acl');
+const STOCK = join(import.meta.dirname, '../../openwrt/simulator/factory/acl');
 
 export const stagedRights = (packages: readonly string[]): Record<string, string> => {
   const reloads = ['/sbin/fw4', ...packages.map((name) => `/etc/init.d/${name}`)];

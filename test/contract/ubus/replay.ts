@@ -2,7 +2,7 @@
  * Sends recorded requests to a simulator and compares the answers. Knows session ids, cut bodies
  * and raw answers; no exchange by name.
  */
-import type { Simulator } from '../../openwrt-simulator/simulator.ts';
+import type { Simulator } from '../../openwrt/simulator/simulator.ts';
 import { CUT, type Exchange } from '../recordings/read.ts';
 import { parseRaw, send, sendRaw, type Received } from './client.ts';
 import { comparable } from './differences.ts';

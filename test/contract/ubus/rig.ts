@@ -3,7 +3,7 @@
  * its rights and its extra programs. Texts are byte for byte those of the rig wherever a recorded
  * md5 or size can tell.
  */
-import type { Program } from '../../openwrt-simulator/programs/runner.ts';
+import type { Program } from '../../openwrt/simulator/programs/runner.ts';
 
 export const MWAN3 = `config globals 'globals'
 	option mmx_mask '0x3F00'

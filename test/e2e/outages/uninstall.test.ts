@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { holdsSeedRule, seedRules } from '../../judge/seed-rules.ts';
+import { holdsSeedRule, seedRules } from '../../openwrt/judge/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorDown } from '../../stack/faults.ts';
 import { crdList, DEPLOY } from '../../stack/installation.ts';

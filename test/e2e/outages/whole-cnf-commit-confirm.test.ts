@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createUplinks, UPLINK_AGENT_IMAGE, type Cut, type Uplinks } from '../../faults/uplinks.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { cnfHangs, coordinatorDown } from '../../stack/faults.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';

@@ -1,6 +1,6 @@
 /** Sections of UCI as texts that can be compared, whatever the order of their options. */
 import { isDeepStrictEqual } from 'node:util';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
 import type { Word } from '../vocabulary.ts';
 
 export const textOf = ({ type, name = '', options }: JudgedSection): string => {

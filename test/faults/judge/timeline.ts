@@ -2,8 +2,8 @@
  * What a device had when, from its journal. Since journals of minutes are asked about thousands of
  * times, each line is read once, and what it changed is kept.
  */
-import { createDevice, type JournalEntry } from '../../judge/in-force.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
+import { createDevice, type JournalEntry } from '../../openwrt/judge/in-force.ts';
+import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import { textOf } from './sections.ts';
 
 /** Contents of one package from `ms` (since 1970) on. */

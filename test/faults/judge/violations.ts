@@ -13,7 +13,7 @@ const GRACE = {
   staysMs: 7_000,
   /**
    * A report and a status that are under way, on a machine that does much else (409 ms were seen);
-   * test/walks gives six seconds.
+   * test/faults/walks gives six seconds.
    */
   newlyMs: 1_000,
 };

@@ -2,8 +2,8 @@
  * An OpenWRT that is slow, silent, wrong or gone: the simulator's faults, on each device at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../../openwrt-simulator/faults.ts';
-import type { Status } from '../../openwrt-simulator/rpcd/bus.ts';
+import type { Fault } from '../../openwrt/simulator/faults.ts';
+import type { Status } from '../../openwrt/simulator/rpcd/bus.ts';
 import { control } from '../../stack/simulator.ts';
 import type { Row } from '../row.ts';
 

@@ -12,7 +12,7 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/metrics/registry.ts';
 import { createCa, issueServing } from '../../../coordinator/controllers/certificates/x509.ts';
-import { coordinatorEnvSchema } from '../../../coordinator/settings/env.ts';
+import { coordinatorEnvSchema } from '../../../coordinator/env.ts';
 import { createMetrics } from '../../../coordinator/metrics.ts';
 import { createTls, type Tls } from '../../../coordinator/tls.ts';
 

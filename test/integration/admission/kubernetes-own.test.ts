@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { podResource } from '../../../coordinator/sources/workload.ts';
 import { listOf } from '../../stack/installation.ts';

@@ -1,7 +1,10 @@
 /** CNFStatus against the real API server: written from what agents report, deleted with its CNF. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
-import { cnfStatusResource, type CnfStatusObject } from '#shared/resources/cnf-status.ts';
+import {
+  cnfStatusResource,
+  type CnfStatusObject,
+} from '#shared/resources/other-kinds/cnf-status.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import { createAgent } from './agent.ts';
 import { createPod, removePod, setPodState } from './pods.ts';

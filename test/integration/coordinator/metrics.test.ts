@@ -16,14 +16,14 @@ import {
   documentedMetrics,
   NOTHING_UNDOCUMENTED,
   undocumented,
-} from '../../judge/documented-metrics.ts';
+} from '../../openwrt/judge/documented-metrics.ts';
 import {
   holds,
   NOTHING_SCRAPED,
   readScrape,
   valueIn,
   type Scrape,
-} from '../../judge/prometheus.ts';
+} from '../../openwrt/judge/prometheus.ts';
 import { installed } from '../../stack/installation.ts';
 import { grantNeutron } from '../../stack/neutron-rights.ts';
 import { until } from '../../stack/observe.ts';
@@ -49,7 +49,7 @@ let pod: KubeObject;
 let agent: SimulatedAgent;
 let rule: RuleObject;
 const cleanUp: (() => Promise<void>)[] = [];
-/** That Prometheus' own engine says the same is shown by test/prometheus/alarms.test.ts. */
+/** That Prometheus' own engine says the same is shown by test/deploy/prometheus/alarms.test.ts. */
 const firing = (scrapes: readonly Scrape[], now: number): string[] =>
   alerts()
     .filter(({ expr }) => holds(expr, scrapes, now / 1_000))

@@ -7,8 +7,11 @@ import * as z from 'zod';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { NETWORK_STATUS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
-import { managedNetworkResource } from '#shared/resources/managed-network.ts';
-import { networkPortResource, type NetworkPort } from '#shared/resources/network-port.ts';
+import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
+import {
+  networkPortResource,
+  type NetworkPort,
+} from '#shared/resources/other-kinds/network-port.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { jsonIn } from '#shared/util/json.ts';
 import { createWorld, type World } from '../admission/world.ts';

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { OUTPUT } from '../../images/catalog.ts';
-import { planLocalBase, writeLocalBase } from '../../images/local-base.ts';
+import { OUTPUT } from '../../deploy/images/catalog.ts';
+import { planLocalBase, writeLocalBase } from '../../deploy/images/local-base.ts';
 
 export type TestImage = { name: string; archive: string };
 

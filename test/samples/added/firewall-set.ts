@@ -1,4 +1,4 @@
-/** Samples of FirewallSet, a kind that only `test/guides/adding-a-kind.test.ts` adds. */
+/** Samples of FirewallSet, a kind that only `test/deploy/guides/adding-a-kind.test.ts` adds. */
 import type { Samples } from '../samples.ts';
 
 export const samples: Samples = {

@@ -1,6 +1,6 @@
 /** An rpcd of which a test decides the answers. */
 import { UBUS_STATUS, type UbusAnswer, type UbusCall } from './rpc.ts';
-import { checked, type UbusSession } from './session.ts';
+import { checked, type UbusSession } from '../login/session.ts';
 
 export const answered = (data: unknown = {}): UbusAnswer => ({ code: 0, data });
 export const refusedBy = (status: keyof typeof UBUS_STATUS): UbusAnswer => ({

@@ -1,8 +1,8 @@
 /** What the login on OpenWRT may do, asked once per session: rpcd reads rights at each login. */
 import * as z from 'zod';
 import { reloadersOf } from '../../services/services.ts';
-import type { UbusSession } from '../client/session.ts';
-import { stagingFileOf } from '../write/staging.ts';
+import type { UbusSession } from './session.ts';
+import { stagingFileOf } from '../write/uci-calls.ts';
 import { CONFIG_DIRECTORY } from '../read/uci-get.ts';
 
 const accessSchema = z.object({ access: z.boolean() });

@@ -1,7 +1,7 @@
 /** Reads a file in blocks by `dd`, for what is too large for `file.read`. */
 import * as z from 'zod';
 import type { UbusCall } from '../client/rpc.ts';
-import { checked, codeOf, type UbusSession } from '../client/session.ts';
+import { checked, codeOf, type UbusSession } from '../login/session.ts';
 
 /** `file.read` and output of `file.exec` fail from 256 KiB (measured); rights name this size. */
 const BLOCK_BYTES = 131_072;

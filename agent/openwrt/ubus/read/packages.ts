@@ -9,7 +9,7 @@ import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { parseFile, UciSyntaxError } from '#shared/uci/parse.ts';
 import { UBUS_STATUS, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
-import { checked, codeOf, type UbusSession } from '../client/session.ts';
+import { checked, codeOf, type UbusSession } from '../login/session.ts';
 import { bytesOf, readBlocks } from './blocks.ts';
 
 /**

@@ -5,7 +5,7 @@
  * same a moment later.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
-import type { UbusSession } from '../client/session.ts';
+import type { UbusSession } from '../login/session.ts';
 import type { PackageState } from './packages.ts';
 import type { WritePath } from '../write/write-path.ts';
 

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { UBUS_STATUS, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
-import { checked, codeOf, type UbusSession } from '../client/session.ts';
+import { checked, codeOf, type UbusSession } from '../login/session.ts';
 import { mayNotRead, type PackageState } from './packages.ts';
 
 /**

@@ -1,13 +1,13 @@
 /**
  * How the ubus driver reads and writes, as far as it depends on what its login may do: `fast` with
- * file rights (fast.ts), `staged` with rights of `uci` alone (staged.ts). Everything else of the
- * driver is the same for both.
+ * file rights (fast-path.ts), `staged` with rights of `uci` alone (staged-path.ts). Everything else of
+ * the driver is the same for both.
  */
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { UciRename } from '../../driver.ts';
 import type { Amender } from '../../kernel/amender.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
-import type { UbusSession } from '../client/session.ts';
+import type { UbusSession } from '../login/session.ts';
 import type { Base, PackageState } from '../read/packages.ts';
 import type { ReloadLimits } from './reload-times.ts';
 

@@ -2,7 +2,11 @@
  * What is known of a pod of a CNFDeployment, over what a roll-out asks: where it is, since when,
  * and how long it has been like that. Pure.
  */
-import { MAX_IMAGES, type CnfObject, type CnfObjectStatus } from '#shared/resources/cnf.ts';
+import {
+  MAX_IMAGES,
+  type CnfObject,
+  type CnfObjectStatus,
+} from '#shared/resources/other-kinds/cnf.ts';
 import type { FleetPodObject } from '../apps.ts';
 import type { FleetPod } from '../pod.ts';
 

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
-import { cnfSetResource, type CnfSet, type CnfSetStatus } from '#shared/resources/cnf-set.ts';
-import { cnfResource, type CnfObject, type CnfObjectStatus } from '#shared/resources/cnf.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
+import {
+  cnfSetResource,
+  type CnfSet,
+  type CnfSetStatus,
+} from '#shared/resources/other-kinds/cnf-set.ts';
+import {
+  cnfResource,
+  type CnfObject,
+  type CnfObjectStatus,
+} from '#shared/resources/other-kinds/cnf.ts';
 import { fleetReplicaSets } from '../apps.ts';
 import type { CnfFacts } from './facts.ts';
 import { wantedCnfOf, wantedSetOf } from './objects.ts';

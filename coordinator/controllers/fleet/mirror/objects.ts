@@ -4,9 +4,12 @@ import type { OwnerReference } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
 import type { Desired } from '#shared/kube/owned.ts';
 import { MANAGED_BY, PURPOSE_LABEL } from '#shared/names.ts';
-import type { CnfDeployment, FleetCondition } from '#shared/resources/cnf-deployment.ts';
-import type { CnfSet, CnfSetSpec, CnfSetStatus } from '#shared/resources/cnf-set.ts';
-import type { CnfObject, CnfObjectStatus, CnfSpec } from '#shared/resources/cnf.ts';
+import type {
+  CnfDeployment,
+  FleetCondition,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
+import type { CnfSet, CnfSetSpec, CnfSetStatus } from '#shared/resources/other-kinds/cnf-set.ts';
+import type { CnfObject, CnfObjectStatus, CnfSpec } from '#shared/resources/other-kinds/cnf.ts';
 import { few } from '#shared/util/few.ts';
 import { timestamp, truncated } from '../../../rule-status/wording.ts';
 import { fleetPods, revisionNumberOf, setOf, type FleetReplicaSet } from '../apps.ts';

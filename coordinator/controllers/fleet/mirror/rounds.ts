@@ -1,7 +1,7 @@
 /** When CNFSets and CNFs are written: in rounds, some seconds apart for a CNFDeployment. */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isOutdated } from '#shared/kube/errors.ts';
-import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import type { CnfDeployment } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { isSettled } from '../decide.ts';

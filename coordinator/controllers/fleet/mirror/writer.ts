@@ -5,9 +5,9 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { keep } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
-import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
-import { cnfSetResource, type CnfSet } from '#shared/resources/cnf-set.ts';
-import { cnfResource, type CnfObject } from '#shared/resources/cnf.ts';
+import type { CnfDeployment } from '#shared/resources/other-kinds/cnf-deployment.ts';
+import { cnfSetResource, type CnfSet } from '#shared/resources/other-kinds/cnf-set.ts';
+import { cnfResource, type CnfObject } from '#shared/resources/other-kinds/cnf.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { atOnce } from '#shared/util/at-once.ts';

@@ -1,6 +1,6 @@
 /** The pods that policies select, as the coordinator follows them. */
 import type { Labels } from '#shared/kube/selector.ts';
-import type { PolicyPod } from '#shared/policy/groups.ts';
+import type { PolicyPod } from '#shared/policy/group-members.ts';
 import { createLiveGroups } from '../../network-policy/live-groups.ts';
 import type { AnyPolicy } from '../../network-policy/kept.ts';
 import type { MembersFacts } from '../members.ts';

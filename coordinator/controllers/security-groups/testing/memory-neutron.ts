@@ -2,7 +2,7 @@
  * A Neutron in memory for unit tests: as much of its behaviour as ours rests on, and the verdict of
  * its groups on a packet.
  */
-import { parseAddress, parseBlock, WIDTH } from '#shared/policy/addresses.ts';
+import { parseAddress, parseBlock, WIDTH } from '#shared/policy/address-blocks.ts';
 import { NeutronError } from '../../../neutron/errors.ts';
 import type {
   Neutron,

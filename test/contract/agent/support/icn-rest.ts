@@ -1,7 +1,7 @@
 /** An OpenWRT that speaks ICN's REST only, as tests of the driver `icn` need it. */
 import type { Driver } from '../../../../agent/openwrt/driver.ts';
 import { createIcnDriver } from '../../../../agent/openwrt/icn/driver.ts';
-import { readUci, type JudgedSection } from '../../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../../openwrt/judge/uci.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './openwrt.ts';
 
 export const startIcn = (options: OpenwrtOptions = {}): Promise<TestOpenwrt> =>

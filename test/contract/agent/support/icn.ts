@@ -2,7 +2,7 @@
  * What ICN's controller does to a CNF: the REST calls with which it configures one, in its order.
  */
 import { ICN_FINALIZERS } from '#shared/names.ts';
-import type { JudgedSection } from '../../../judge/uci.ts';
+import type { JudgedSection } from '../../../openwrt/judge/uci.ts';
 import type { TestOpenwrt } from './openwrt.ts';
 
 /** What it puts on most CRs that it has applied. */

@@ -18,18 +18,18 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CNF_FILES, OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { ensureOwnLogin } from '../../../../agent/openwrt/ubus/login/own-login.ts';
-import { readUci, type JudgedSection } from '../../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../../openwrt/judge/uci.ts';
 import {
   startSimulator,
   type Simulator,
   type SimulatorOptions,
-} from '../../../openwrt-simulator/simulator.ts';
+} from '../../../openwrt/simulator/simulator.ts';
 import { createSharedClock } from '../../../stack/shared-clock.ts';
 import { realTime, type TestClock } from './time.ts';
 
 const PACKAGES = ['firewall', 'mwan3', 'ipsec', 'network', 'keepalived'];
 const LOGIN = { username: 'sdewan', password: 'agent-pw' };
-const STOCK_ACLS = join(import.meta.dirname, '../../../openwrt-simulator/factory/acl');
+const STOCK_ACLS = join(import.meta.dirname, '../../../openwrt/simulator/factory/acl');
 
 /**
  * Measured: 1,000 `uci add` with an apply every 25 take 2.9 to 3.5 s, `fw4 reload` of 1,000 named

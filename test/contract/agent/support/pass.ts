@@ -19,7 +19,7 @@ import { createUbusDriver } from '../../../../agent/openwrt/ubus/driver.ts';
 import { unconfirmedInMemory } from '../../../../agent/openwrt/ubus/write/testing.ts';
 import { openUnconfirmed } from '../../../../agent/openwrt/ubus/write/unconfirmed.ts';
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
-import { createKernelDrift } from '../../../../agent/reconcile/kernel-drift.ts';
+import { createKernelDrift } from '../../../../agent/reconcile/kernel-repair.ts';
 import { createPace } from '../../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../../agent/reconcile/refusals.ts';
