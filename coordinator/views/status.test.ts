@@ -179,7 +179,7 @@ CNFDeployment edge: Connected, for 60s: FirewallRule r: Applying (on edge-new-b)
 
     it.each([
       ['a pod that serves lacks the rule', waiting, 'edge-old-a'],
-      ['the new pods have the traffic', { ...waiting, stage: 'Baking' }, 'edge-new-b'],
+      ['the new pods have the traffic', { ...waiting, stage: 'Soaking' }, 'edge-new-b'],
     ])('shows the rule that is not in sync when %s', (_, status, pod) => {
       expect(textOf(status, pod)).toContain('FirewallRule/r of cnf-1: not in sync');
     });

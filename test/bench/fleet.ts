@@ -1,8 +1,8 @@
 /**
- * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5] [--bake 3]
+ * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5] [--soak 3]
  * [--list]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost; by one watch the
  * time from every rule being applied to each new pod having the traffic, and the share of a
- * roll-out that is not the start of pods, their first pass or the bake; by the API server's audit
+ * roll-out that is not the start of pods, their first pass or the soak; by the API server's audit
  * log the coordinator's writes, with --list those of the last roll-out and of all Deployments one
  * by one. And how soon a set that fails is gone.
  */
@@ -31,12 +31,12 @@ import { startAudited, total } from './audited.ts';
 const { values } = parseArgs({
   options: {
     rolls: { type: 'string', default: '5' },
-    bake: { type: 'string', default: '3' },
+    soak: { type: 'string', default: '3' },
     list: { type: 'boolean', default: false },
   },
 });
 const ROLLS = Number(values.rolls);
-const BAKE_SECONDS = Number(values.bake);
+const SOAK_SECONDS = Number(values.soak);
 const DEADLINE_SECONDS = 20;
 
 const podSchema = z.object({
@@ -75,7 +75,7 @@ const list = (since: number, of = /./): void => {
 
 const measure = async (replicas: number): Promise<void> => {
   const namespace = await cluster.createNamespace('fleet');
-  const cnf = { namespace, replicas, lateMs: 0, spec: { bakeSeconds: BAKE_SECONDS } };
+  const cnf = { namespace, replicas, lateMs: 0, spec: { soakSeconds: SOAK_SECONDS } };
   /** By what the one watch of each shows. */
   const stageAt = new Map<string, number>();
   let stageNow: string | undefined;
@@ -156,14 +156,14 @@ const measure = async (replicas: number): Promise<void> => {
     gates.push(...gatesAt.map((one) => one - at('Swapping')));
     const parts = {
       asked: lastOf(writtenAt) - lastOf(askedAt),
-      handed: at('Baking') - at('Swapping'),
+      handed: at('Soaking') - at('Swapping'),
       kubelet: Math.max(...readyAt.values()) - Math.max(...gatesAt),
       // Kubernetes counts in whole seconds, and may take the old pods earlier.
-      taken: Math.max(0, at('Current') - at('Baking') - BAKE_SECONDS * 1_000),
+      taken: Math.max(0, at('Current') - at('Soaking') - SOAK_SECONDS * 1_000),
     };
     shares.push(parts.asked + parts.handed + parts.taken);
     console.log(
-      `roll-out ${roll}: ${seconds(parts.asked)} until its Deployment is written, ${seconds(parts.handed)} from every rule applied until each pod serves (of it ${seconds(parts.kubelet)} from its gate to ready, by the kubelet), ${seconds(parts.taken)} after the bake`,
+      `roll-out ${roll}: ${seconds(parts.asked)} until its Deployment is written, ${seconds(parts.handed)} from every rule applied until each pod serves (of it ${seconds(parts.kubelet)} from its gate to ready, by the kubelet), ${seconds(parts.taken)} after the soak`,
     );
     await sleep(5_000);
     const after = total(writes());
@@ -177,7 +177,7 @@ const measure = async (replicas: number): Promise<void> => {
   );
 
   const before = stay();
-  const spec = { bakeSeconds: BAKE_SECONDS, progressDeadline: `${DEADLINE_SECONDS}s` };
+  const spec = { soakSeconds: SOAK_SECONDS, progressDeadline: `${DEADLINE_SECONDS}s` };
   stageAt.clear();
   await applyFleet(cluster, { ...cnf, version: 'bad', lateMs: -1, spec });
   await waitForFleet(cluster, namespace, 'it is given up', ({ stage }) => stage === 'Failed');

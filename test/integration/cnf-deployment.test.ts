@@ -45,7 +45,7 @@ it('has defaults, and keeps the template whole', async () => {
     surge: '100%',
     selector: { matchLabels: labels },
     template,
-    bakeSeconds: 30,
+    soakSeconds: 30,
     progressDeadline: '15m',
     handOverTimeout: '20s',
     createTimeout: '10m',

@@ -36,7 +36,7 @@ export const promoted = (cnf: CnfDeployment): Change => {
   if (failedRevision !== undefined)
     return { said: 'the last template has failed: change it, or restart' };
   if (stagedRevision === undefined || asked === undefined) return { said: 'nothing is staged' };
-  if (stage === 'HandedOver' || stage === 'Baking')
+  if (stage === 'HandedOver' || stage === 'Soaking')
     return { said: 'the staged set has the traffic already' };
   if (cnf.spec.strategy !== 'RollingUpdate')
     return { said: `strategy ${cnf.spec.strategy} holds nothing back` };

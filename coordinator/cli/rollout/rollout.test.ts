@@ -214,7 +214,7 @@ it.each<[string, () => { patch?: unknown; said: string }, string]>([
   ],
   [
     'a set with the traffic',
-    () => promoted(cnf({ ...STAGED, stage: 'Baking' })),
+    () => promoted(cnf({ ...STAGED, stage: 'Soaking' })),
     'has the traffic already',
   ],
   [

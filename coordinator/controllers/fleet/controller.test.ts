@@ -67,7 +67,7 @@ const cnf = (name: string, image: string, spec: object = {}): void => {
       surge: '100%',
       selector: { matchLabels: own },
       template: template(image, own),
-      bakeSeconds: 30,
+      soakSeconds: 30,
       progressDeadline: '15m',
       createTimeout: '10m',
       healthTimeout: '0s',
@@ -239,7 +239,7 @@ it('hands over label and gate by one call, and goes on after a conflict', async 
   expect(statusOf()).toMatchObject({ stage: 'HandedOver', stagedRevision: 'hash2' });
 });
 
-const bakes = async (spec: object = {}): Promise<void> => {
+const soaks = async (spec: object = {}): Promise<void> => {
   await serve(spec);
   cnf('cnf-1', 'openwrt:2', spec);
   await look();
@@ -251,8 +251,8 @@ const imageOf = (): unknown => {
   return spec.template.spec.containers[0].image;
 };
 
-it('lets a newer template wait until the set that bakes has given the traffic back', async () => {
-  await bakes();
+it('lets a newer template wait until the set that soaks has given the traffic back', async () => {
+  await soaks();
   const before = api.writes.length;
   cnf('cnf-1', 'openwrt:3');
   await look();
@@ -263,7 +263,7 @@ it('lets a newer template wait until the set that bakes has given the traffic ba
 });
 
 it('lets a newer template wait until Kubernetes has seen that, since it would take the proven pods instead', async () => {
-  await bakes();
+  await soaks();
   const count = (availableReplicas: number): void => {
     const deployment = api.get('deployments', 'cnf-1');
     if (!deployment) throw new Error('there is no Deployment');
@@ -285,7 +285,7 @@ it('lets a newer template wait until Kubernetes has seen that, since it would ta
 
 it('pod by pod, Kubernetes puts the proven pods back before a newer template is tried', async () => {
   const surge = { surge: 1, replicas: 2 };
-  await bakes(surge);
+  await soaks(surge);
   expect(api.get('deployments', 'cnf-1')).toMatchObject({
     spec: { strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } },
   });
@@ -609,11 +609,11 @@ describe('what a roll-out writes', () => {
     api.put(fleetPods, { ...pod, status: { phase: 'Running', conditions } });
   };
   const rolled = async (
-    bakeSeconds: number,
+    soakSeconds: number,
     names: readonly string[] = ['a'],
     fate: typeof api.fate = () => undefined,
   ): Promise<string[]> => {
-    const spec = { bakeSeconds, replicas: names.length };
+    const spec = { soakSeconds, replicas: names.length };
     cnf('cnf-1', 'openwrt:1', spec);
     start();
     await pass();
@@ -638,8 +638,8 @@ describe('what a roll-out writes', () => {
     expect(statusOf().stage).toBe('HandedOver');
     for (const name of names) becomesReady(`cnf-1-hash2-${name}`);
     await pass(2);
-    expect(statusOf().stage).toBe('Baking');
-    await pass(bakeSeconds - 1);
+    expect(statusOf().stage).toBe('Soaking');
+    await pass(soakSeconds - 1);
     for (const name of names) api.remove('pods', `cnf-1-hash1-${name}`);
     await pass(60);
     expect(statusOf().stage).toBe('Current');
@@ -648,7 +648,7 @@ describe('what a roll-out writes', () => {
   const expected = (names: readonly string[], more: readonly string[] = []): string[] =>
     [
       'replace deployments/cnf-1',
-      // Staged, Swapping, HandedOver, Baking, Current.
+      // Staged, Swapping, HandedOver, Soaking, Current.
       ...Array.from({ length: 5 }, () => 'status cnfdeployments/cnf-1'),
       'patch pods/cnf-1-hash1-a',
       'create cnfsets/cnf-1-hash2',
@@ -662,8 +662,8 @@ describe('what a roll-out writes', () => {
       ...more,
     ].toSorted();
 
-  it.each([3, 30])('is 13 writes for one pod when it bakes for %d seconds', async (bakeSeconds) => {
-    expect(await rolled(bakeSeconds)).toEqual(expected(['a']));
+  it.each([3, 30])('is 13 writes for one pod when it soaks for %d seconds', async (soakSeconds) => {
+    expect(await rolled(soakSeconds)).toEqual(expected(['a']));
   });
 
   it('is 19 writes for three pods that come one after the other', async () => {
@@ -671,7 +671,7 @@ describe('what a roll-out writes', () => {
     expect(await rolled(30, names)).toEqual(expected(names));
   });
 
-  it('is two more when it bakes for longer than a minute', async () => {
+  it('is two more when it soaks for longer than a minute', async () => {
     const more = ['patch cnfsets/cnf-1-hash2', 'patch cnfs/cnf-1-hash1-a'];
     expect(await rolled(90)).toEqual(expected(['a'], more));
   });
@@ -690,7 +690,7 @@ describe('what a roll-out writes', () => {
         'Staged',
         'Swapping',
         'HandedOver',
-        'Baking',
+        'Soaking',
         'Current',
       ]);
       expect(api.get('deployments', 'cnf-1')?.metadata.generation).toBe(2);

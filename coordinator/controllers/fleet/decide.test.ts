@@ -16,7 +16,7 @@ import { facts, fleetPod, missing } from './testing/facts.ts';
 const OLD: Memory = { current: 'old' };
 const STAGED: Memory = { current: 'old', staged: { set: 'new', since: 0 } };
 const HANDED: Memory = { current: 'old', staged: { set: 'new', since: 0, handedOverAt: 1_000 } };
-const BAKING: Memory = {
+const SOAKING: Memory = {
   current: 'old',
   staged: { set: 'new', since: 0, handedOverAt: 1_000, readyAt: 2_000 },
 };
@@ -293,14 +293,14 @@ describe('a set that has the traffic', () => {
     expect(words(look([old, serving], HANDED).actions)).toEqual(['deactivate old-1']);
   });
 
-  it('bakes, and is proven', () => {
+  it('soaks, and is proven', () => {
     const passive = fleetPod('old-1', { active: false });
     const provenAt = 32_000 + TAKEN_MS;
-    expect(look([passive, serving], BAKING, { now: provenAt - 1 })).toMatchObject({
-      stage: 'Baking',
+    expect(look([passive, serving], SOAKING, { now: provenAt - 1 })).toMatchObject({
+      stage: 'Soaking',
       lookAt: provenAt,
     });
-    expect(look([passive, serving], BAKING, { now: provenAt })).toMatchObject({
+    expect(look([passive, serving], SOAKING, { now: provenAt })).toMatchObject({
       stage: 'Current',
       memory: { current: 'new' },
       actions: [],
@@ -308,14 +308,14 @@ describe('a set that has the traffic', () => {
   });
 
   it('is proven when Kubernetes has taken the old set', () => {
-    expect(look([serving], BAKING, { now: 3_000 }).memory).toEqual({ current: 'new' });
+    expect(look([serving], SOAKING, { now: 3_000 }).memory).toEqual({ current: 'new' });
   });
 
   it('keeps it through a short trouble, and loses it by one that lasts: the label comes back first', () => {
     const bad = { ...serving, missing: missing('FirewallRule a', 'RefusedByOpenwrt') };
     const passive = fleetPod('old-1', { active: false });
-    const first = look([passive, bad], BAKING, { now: 3_000 });
-    expect(first).toMatchObject({ stage: 'Baking', lookAt: 3_000 + TROUBLE_MS });
+    const first = look([passive, bad], SOAKING, { now: 3_000 });
+    expect(first).toMatchObject({ stage: 'Soaking', lookAt: 3_000 + TROUBLE_MS });
     const then = look([passive, bad], first.memory, { now: 3_000 + TROUBLE_MS });
     expect(then.memory.failed).toEqual({
       set: 'new',
@@ -336,11 +336,11 @@ describe('a set that has the traffic', () => {
       notReadySince: 3_000,
       notReady: 'container sdewan-agent is not ready',
     };
-    const first = look([passive, ended], BAKING, { now: 3_000 + RESTART_MS - 1 });
+    const first = look([passive, ended], SOAKING, { now: 3_000 + RESTART_MS - 1 });
     expect(first.stage).toBe('HandedOver');
     expect(words(first.actions)).toEqual(['activate old-1']);
     const back = look([old, serving], first.memory, { now: 3_000 + RESTART_MS });
-    expect([back.stage, words(back.actions)]).toEqual(['Baking', ['deactivate old-1']]);
+    expect([back.stage, words(back.actions)]).toEqual(['Soaking', ['deactivate old-1']]);
     const late = look([old, ended], first.memory, { now: 3_000 + RESTART_MS });
     expect(late.stage).toBe('HandedOver');
     const now = 3_000 + RESTART_MS + TROUBLE_MS;
@@ -353,7 +353,7 @@ describe('a set that has the traffic', () => {
   it('is not in trouble by what the old set lacks as well', () => {
     const red = missing('FirewallRule a', 'RefusedByOpenwrt');
     const both = [fleetPod('old-1', { active: false, missing: red }), { ...serving, missing: red }];
-    expect(look(both, BAKING, { now: 3_000 }).memory.staged).not.toHaveProperty('troubledAt');
+    expect(look(both, SOAKING, { now: 3_000 }).memory.staged).not.toHaveProperty('troubledAt');
   });
 
   it('is not in trouble by a report that is late for both sets', () => {
@@ -361,17 +361,17 @@ describe('a set that has the traffic', () => {
       fleetPod('old-1', { link: 'Silent' }),
       fleetPod('new-1', { ...serving, link: 'Silent' }),
     ];
-    expect(look(silent, BAKING, { now: 3_000 }).memory.staged).not.toHaveProperty('troubledAt');
+    expect(look(silent, SOAKING, { now: 3_000 }).memory.staged).not.toHaveProperty('troubledAt');
   });
 
   it('is not in trouble by a pod that waits behind its gate', () => {
     const made = fleetPod('new-2', { containersReady: false });
-    const { memory } = look([old, serving, made], BAKING, { now: 3_000, replicas: 2 });
+    const { memory } = look([old, serving, made], SOAKING, { now: 3_000, replicas: 2 });
     expect(memory.staged).toEqual({ set: 'new', since: 0, handedOverAt: 1_000 });
   });
 
   it('loses it before a newer template is tried', () => {
-    const { actions, memory } = look([old, serving], BAKING, { superseded: true });
+    const { actions, memory } = look([old, serving], SOAKING, { superseded: true });
     expect(words(actions)).toEqual(['deactivate new-1', 'close new-1']);
     expect(memory.failed).toBeUndefined();
   });
@@ -381,7 +381,7 @@ describe('a set that has the traffic', () => {
     const [before, after] = [28_000, 33_000];
 
     it('keeps it, though a newer template is there', () => {
-      const at = (now: number) => look(pods, BAKING, { superseded: true, now });
+      const at = (now: number) => look(pods, SOAKING, { superseded: true, now });
       expect(words(at(before - 1).actions)).toContain('close new-1');
       for (const now of [before, after - 1])
         expect(words(at(now).actions)).not.toContain('close new-1');
@@ -390,17 +390,17 @@ describe('a set that has the traffic', () => {
     it('keeps it, though it is in trouble, and is given up after that', () => {
       const bad = { ...serving, readySince: 1_000, missing: missing('FirewallRule a') };
       const troubled = {
-        ...BAKING,
-        staged: { ...BAKING.staged, set: 'new', since: 0, troubledAt: 0 },
+        ...SOAKING,
+        staged: { ...SOAKING.staged, set: 'new', since: 0, troubledAt: 0 },
       };
       const at = (now: number) => look([old, bad], troubled, { now });
       expect(at(before - 1).stage).toBe('Failed');
-      expect(at(before)).toMatchObject({ stage: 'Baking', lookAt: after });
+      expect(at(before)).toMatchObject({ stage: 'Soaking', lookAt: after });
       expect(at(after).stage).toBe('Failed');
     });
 
     it('keeps what it has still when it was given up before', () => {
-      const failed = { ...BAKING, failed: { set: 'new', why: 'bad' } };
+      const failed = { ...SOAKING, failed: { set: 'new', why: 'bad' } };
       const at = (now: number) => look(pods, failed, { now });
       expect(at(before)).toMatchObject({ stage: 'Failed', actions: [], lookAt: after });
       expect(words(at(after).actions)).toContain('close new-1');
@@ -410,7 +410,7 @@ describe('a set that has the traffic', () => {
   it('keeps all that it has while no pod of the old set is Ready', () => {
     const gone = fleetPod('old-1', { ready: false, containersReady: false });
     const bad = { ...serving, missing: missing('FirewallRule a') };
-    const failed = { ...BAKING, failed: { set: 'new', why: 'bad' } };
+    const failed = { ...SOAKING, failed: { set: 'new', why: 'bad' } };
     expect(words(look([gone, bad], failed).actions)).toEqual([]);
   });
 });
@@ -475,9 +475,9 @@ describe('a set that people promote', () => {
     expect(excused).toEqual(['FirewallRule deny-ssh']);
   });
 
-  it('is proven after its bake, still without the rule', () => {
+  it('is proven after its soak, still without the rule', () => {
     const pods = [old, { ...serving, missing: without.missing }];
-    const { stage, memory } = look(pods, BAKING, { ...promoted, now: 40_000 });
+    const { stage, memory } = look(pods, SOAKING, { ...promoted, now: 40_000 });
     expect([stage, memory]).toEqual(['Current', { current: 'new' }]);
   });
 
@@ -494,9 +494,9 @@ describe('a set that people promote', () => {
     expect(stage).toBe('Connected');
   });
 
-  it('loses the traffic again when it goes silent while it bakes', () => {
+  it('loses the traffic again when it goes silent while it soaks', () => {
     const troubled = {
-      ...BAKING,
+      ...SOAKING,
       staged: { set: 'new', since: 0, handedOverAt: 1, readyAt: 2, troubledAt: 3 },
     };
     const pods = [old, { ...serving, ...without, link: 'Silent' as const, gate: 'open' as const }];

@@ -34,7 +34,7 @@ export const STAGES = [
   /** The new set has every rule and is given the traffic; not each of its pods is Ready yet. */
   'HandedOver',
   /** Each pod of the new set has the traffic; the old set stays for a while. */
-  'Baking',
+  'Soaking',
   /** The new set was given up. */
   'Failed',
 ] as const;
@@ -48,7 +48,7 @@ export type RollOutFacts = {
   wanted: string | undefined;
   /** A newer template waits until the staged set has no traffic any more. */
   superseded: boolean;
-  bakeMs: number;
+  soakMs: number;
   deadlineMs: number;
   paused: boolean;
   /** People give the staged set the traffic, whatever rules it has. */
@@ -112,17 +112,17 @@ export type RollOutStep = {
   lookAt: number | undefined;
 };
 
-/** What is wrong for less than that, while a set bakes, comes with any change of a rule. */
+/** What is wrong for less than that, while a set soaks, comes with any change of a rule. */
 export const TROUBLE_MS = 10_000;
 
 /**
- * For how long after the bake the old pods are looked for, which Kubernetes takes then: so their
+ * For how long after the soak the old pods are looked for, which Kubernetes takes then: so their
  * end and that of the roll-out are one change of the status.
  */
 export const TAKEN_MS = 2_000;
 
 /**
- * Before and after the bake of a pod ends, Kubernetes may be taking an old pod for it, by what it
+ * Before and after the soak of a pod ends, Kubernetes may be taking an old pod for it, by what it
  * knew of the gates a moment ago. Who took the traffic from the new pods then would leave none that
  * has it.
  */
@@ -306,7 +306,7 @@ const ungated = (rollOut: RollOut): Decision => {
 };
 
 /**
- * Pod by pod: Kubernetes takes an old pod for each new one that has served for spec.bakeSeconds.
+ * Pod by pod: Kubernetes takes an old pod for each new one that has served for spec.soakSeconds.
  * The label and the near distances stay with the old set until the last new pod is there.
  */
 const joining = (rollOut: RollOut): Decision => {
@@ -345,14 +345,14 @@ const handingOver = (rollOut: RollOut): Decision => {
   if (why !== undefined) return fail(known, why);
   const { readyAt } = staged;
   const isReady = readyAt !== undefined;
-  const dueAt = isReady ? readyAt + facts.bakeMs + TAKEN_MS : deadlineOf(rollOut);
+  const dueAt = isReady ? readyAt + facts.soakMs + TAKEN_MS : deadlineOf(rollOut);
   if (isReady && trouble === undefined && (facts.now >= dueAt || old.length === 0))
     return proven(known);
   const what = isReady
-    ? `both sets stay for spec.bakeSeconds, ${facts.bakeMs / 1_000} s`
+    ? `both sets stay for spec.soakSeconds, ${facts.soakMs / 1_000} s`
     : unready(next, facts.replicas);
   return {
-    ...underWay(known, isReady ? 'Baking' : 'HandedOver'),
+    ...underWay(known, isReady ? 'Soaking' : 'HandedOver'),
     leading: staged.set,
     // Make before break.
     actions: [
@@ -372,10 +372,10 @@ const undoneAt = ({ takenUntil, staged: { troubledAt } }: RollOut): number =>
 
 const takenUntilIn = (
   next: readonly FleetPod[],
-  { bakeMs, now }: Pick<RollOutFacts, 'bakeMs' | 'now'>,
+  { soakMs, now }: Pick<RollOutFacts, 'soakMs' | 'now'>,
 ): number | undefined => {
   const ends = next.flatMap(({ readySince }) =>
-    readySince === undefined ? [] : [readySince + bakeMs],
+    readySince === undefined ? [] : [readySince + soakMs],
   );
   const near = ends.filter((end) => now >= end - TAKING_MS.before && now < end + TAKING_MS.after);
   return near.length > 0 ? Math.max(...near) + TAKING_MS.after : undefined;

@@ -87,7 +87,7 @@ describe('the template of a CNFDeployment', () => {
   });
 
   it('stays the same with replicas, times and a pause', () => {
-    const other = cnf({ replicas: 3, bakeSeconds: 7, progressDeadline: '1h', paused: true });
+    const other = cnf({ replicas: 3, soakSeconds: 7, progressDeadline: '1h', paused: true });
     expect(templateHash(askedTemplate(other, undefined))).toBe(
       templateHash(askedTemplate(cnf(), undefined)),
     );
@@ -109,8 +109,8 @@ describe('the template of a CNFDeployment', () => {
 });
 
 describe('the Deployment', () => {
-  it('lets Kubernetes make the new pods first, and take the old ones after the bake', () => {
-    expect(wantedSpec(cnf({ bakeSeconds: 1_200, progressDeadline: '1h30m5s' }), {})).toEqual({
+  it('lets Kubernetes make the new pods first, and take the old ones after the soak', () => {
+    expect(wantedSpec(cnf({ soakSeconds: 1_200, progressDeadline: '1h30m5s' }), {})).toEqual({
       replicas: 1,
       selector: spec.selector,
       template: {},
@@ -131,8 +131,8 @@ describe('the Deployment', () => {
     [0, 3],
     [2, 3],
     [4, 4],
-  ])('has both sets with bakeSeconds %d for %d s', (bakeSeconds, seconds) => {
-    expect(wantedSpec(cnf({ bakeSeconds, progressDeadline: '1m' }), {})).toMatchObject({
+  ])('has both sets with soakSeconds %d for %d s', (soakSeconds, seconds) => {
+    expect(wantedSpec(cnf({ soakSeconds, progressDeadline: '1m' }), {})).toMatchObject({
       minReadySeconds: seconds,
       progressDeadlineSeconds: 60 + seconds + 600,
     });

@@ -66,12 +66,12 @@ export const templateHash = (template: PodTemplateText): string => hashOf(templa
  * So long both sets are there at least: Kubernetes counts in whole seconds, and would take an old
  * pod for a new one that is just losing its gate again.
  */
-const LEAST_BAKE_SECONDS = 3;
+const LEAST_SOAK_SECONDS = 3;
 
 /** For how long the pods of both sets stay, seconds. */
-export const bakeSecondsOf = ({
-  bakeSeconds,
-}: Pick<CnfDeployment['spec'], 'bakeSeconds'>): number => Math.max(LEAST_BAKE_SECONDS, bakeSeconds);
+export const soakSecondsOf = ({
+  soakSeconds,
+}: Pick<CnfDeployment['spec'], 'soakSeconds'>): number => Math.max(LEAST_SOAK_SECONDS, soakSeconds);
 
 /** The whole of what is ours in the Deployment. */
 export const wantedSpec = ({ spec }: CnfDeployment, template: PodTemplateText): object => ({
@@ -82,9 +82,9 @@ export const wantedSpec = ({ spec }: CnfDeployment, template: PodTemplateText): 
     spec.strategy === 'Recreate'
       ? { type: 'Recreate' }
       : { type: 'RollingUpdate', rollingUpdate: { maxSurge: spec.surge, maxUnavailable: 0 } },
-  minReadySeconds: spec.strategy === 'Recreate' ? 0 : bakeSecondsOf(spec),
+  minReadySeconds: spec.strategy === 'Recreate' ? 0 : soakSecondsOf(spec),
   progressDeadlineSeconds:
-    durationMs(spec.progressDeadline) / 1_000 + bakeSecondsOf(spec) + SPARE_SECONDS,
+    durationMs(spec.progressDeadline) / 1_000 + soakSecondsOf(spec) + SPARE_SECONDS,
   revisionHistoryLimit: HISTORY,
   paused: spec.paused,
 });

@@ -64,7 +64,7 @@ const SAID: Readonly<Record<Exclude<Stage, 'Failed'>, string>> = {
   Connected: 'each new pod runs, and waits for its rules',
   Swapping: 'each new pod has every rule, and is told that it is to have the traffic',
   HandedOver: 'each new pod has every rule and is given the traffic',
-  Baking: 'the new pods have the traffic, and the old ones stay for a while',
+  Soaking: 'the new pods have the traffic, and the old ones stay for a while',
 };
 
 export const podReplaced = (object: CnfDeployment, { pod, why }: Going): RecordedEvent => ({

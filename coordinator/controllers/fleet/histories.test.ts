@@ -38,10 +38,10 @@ const wildSteps: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('coordinator' as const), runs: fc.boolean() }),
 );
 
-const BAKES = [0, 1, 5, 30];
+const SOAKS = [0, 1, 5, 30];
 
-it.each(BAKES.flatMap((bakeSeconds) => [1, 2, 3].map((replicas) => ({ replicas, bakeSeconds }))))(
-  'takes no traffic away by a newer template at any second of a roll-out of $replicas pods that bake for $bakeSeconds s',
+it.each(SOAKS.flatMap((soakSeconds) => [1, 2, 3].map((replicas) => ({ replicas, soakSeconds }))))(
+  'takes no traffic away by a newer template at any second of a roll-out of $replicas pods that soak for $soakSeconds s',
   (kind) => {
     for (let seconds = 0; seconds < 60; seconds += 1) {
       const model = new RollOutModel({ ...kind, podByPod: false });
@@ -61,7 +61,7 @@ const histories = (steps: fc.Arbitrary<Step>) =>
   fc.record({
     replicas: fc.integer({ min: 1, max: 3 }),
     podByPod: fc.boolean(),
-    bakeSeconds: fc.constantFrom(...BAKES),
+    soakSeconds: fc.constantFrom(...SOAKS),
     steps: fc.array(steps, { minLength: 5, maxLength: 60 }),
   });
 

@@ -22,7 +22,7 @@ import {
 import { BROKEN_MS } from './broken.ts';
 import { carryOutActions, replacePod } from './calls.ts';
 import { isSettled, steer, type Memory, type RollOutFacts, type RollOutStep } from './decide.ts';
-import { askedTemplate, bakeSecondsOf, keyOf, templateHash } from './deployment.ts';
+import { askedTemplate, soakSecondsOf, keyOf, templateHash } from './deployment.ts';
 import { isPodByPod, isToBeAdopted, markOf, mustWait, orderOf } from './chosen-template.ts';
 import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './distance-answers.ts';
 import { fleetOrders, samePlaces } from './distances.ts';
@@ -226,7 +226,7 @@ const factsOf = (
   pods: readonly FleetPod[],
 ): Omit<RollOutFacts, 'failure' | 'now' | 'wanted' | 'superseded'> => ({
   replicas: cnf.spec.replicas,
-  bakeMs: bakeSecondsOf(cnf.spec) * 1_000,
+  soakMs: soakSecondsOf(cnf.spec) * 1_000,
   deadlineMs: durationMs(cnf.spec.progressDeadline),
   paused: cnf.spec.paused,
   promoted: isPromoted(cnf),

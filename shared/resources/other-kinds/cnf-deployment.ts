@@ -14,7 +14,7 @@ import { MAX_DISTANCE, MAX_FLEET_PODS } from '../../protocol/report.ts';
 import { own } from '../../util/own.ts';
 
 const MAX_REPLICAS = 4;
-const MAX_BAKE_SECONDS = 3_600;
+const MAX_SOAK_SECONDS = 3_600;
 const MAX_LABELS = 32;
 const MAX_GATES = 16;
 /** The most entries of the status's list; the others are counted in words. */
@@ -101,10 +101,10 @@ const specSchema = z.object({
     .object({ matchLabels: labels().describe('Labels with these values.') })
     .describe('Labels of the pods; cannot change.'),
   template: templateSchema,
-  bakeSeconds: z
+  soakSeconds: z
     .int()
     .min(0)
-    .max(MAX_BAKE_SECONDS)
+    .max(MAX_SOAK_SECONDS)
     .default(30)
     .describe(
       'For how long the old pods stay after the new ones have the traffic; less than 3 is taken as 3.',

@@ -160,7 +160,7 @@ export const applyFleet = async (
     apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
     kind: 'CNFDeployment',
     metadata: { name: PURPOSE },
-    spec: { replicas: cnf.replicas, selector: pods, template, bakeSeconds: 1, ...cnf.spec },
+    spec: { replicas: cnf.replicas, selector: pods, template, soakSeconds: 1, ...cnf.spec },
   });
 };
 

@@ -11,7 +11,7 @@ const RULE = 'Mwan3Policy late';
 
 it('does with each command of sdewan rollout what docs/fleet.md says', async () => {
   const namespace = await cluster.createNamespace('rollout');
-  const cnf = { namespace, replicas: 1, rules: 0, spec: { bakeSeconds: 1 } };
+  const cnf = { namespace, replicas: 1, rules: 0, spec: { soakSeconds: 1 } };
   const rollout = (action: string, ...options: string[]) =>
     sdewan(cluster, 'rollout', action, PURPOSE, '-n', namespace, ...options);
   const done = async (action: string, ...options: string[]): Promise<string> => {

@@ -38,7 +38,7 @@ type Roll = Pick<FleetCnf, 'replicas' | 'spec'> & { selector?: object };
 export const rollFleet = async (cluster: Cluster, { selector, ...kind }: Roll): Promise<Rolled> => {
   const namespace = await cluster.createNamespace('roll');
   // As long as that of the same Deployment.
-  const spec = { bakeSeconds: 3, ...kind.spec };
+  const spec = { soakSeconds: 3, ...kind.spec };
   const cnf = { ...kind, spec, namespace, lateMs: LATE_MS };
   const { replicas } = cnf;
   const pods = await watchPods(cluster, namespace, PURPOSE);

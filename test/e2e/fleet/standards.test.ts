@@ -37,7 +37,7 @@ it.concurrent('autoscalers find it, kubectl scale rolls nothing, and kubectl rol
   const namespace = await cluster.createNamespace('standards');
   const at = ['-n', namespace];
   const deployment = `deployment/${PURPOSE}`;
-  const cnf = { namespace, replicas: 1, lateMs: 0, rules: 0, spec: { bakeSeconds: 1 } };
+  const cnf = { namespace, replicas: 1, lateMs: 0, rules: 0, spec: { soakSeconds: 1 } };
   await apply(cluster, namespace, policyOn('late', 'ovn-net3'), {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',

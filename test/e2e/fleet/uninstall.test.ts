@@ -43,7 +43,7 @@ const STAGES: Readonly<Record<string, Partial<FleetCnf>>> = {
   Staged: { image: NOBODYS_IMAGE },
   Connected: { lateMs: -1 },
   HandedOver: { readinessGates: ['example.org/never'] },
-  Baking: { spec: { bakeSeconds: FOR_LONG } },
+  Soaking: { spec: { soakSeconds: FOR_LONG } },
   Failed: { lateMs: -1, spec: { progressDeadline: '10s', onFailure: 'Pause' } },
 };
 /**
@@ -60,7 +60,7 @@ const LATE_MS = 5_000;
 const STANDS_STILL_MS = 8_000;
 
 /** With steady traffic. By day these alone. */
-const SERVED = new Set(['Connected', 'Baking']);
+const SERVED = new Set(['Connected', 'Soaking']);
 const isByNight = TIMES > 1;
 
 const begin = async (stage: string, first: Partial<FleetCnf>): Promise<FleetCnf> => {

@@ -46,14 +46,14 @@ it('follows from the old set to the new one, after the new pod has every rule', 
   const old = await onlyPod(namespace);
 
   // Long enough for the journal of the old pod to be read.
-  const spec = { bakeSeconds: 600 };
+  const spec = { soakSeconds: 600 };
   await applyFleet(cluster, { ...cnf, version: '2', spec });
   await waitForFleet(
     cluster,
     namespace,
     'each agent has confirmed its distance',
     ({ stage, distances = [] }) =>
-      stage === 'Baking' &&
+      stage === 'Soaking' &&
       distances.length === 2 &&
       distances.every(
         ({ confirmed, distance, pod }) => confirmed && distance === (pod === old ? 3 : 0),
@@ -72,7 +72,7 @@ it('follows from the old set to the new one, after the new pod has every rule', 
   const preferredAt = prioritiesIn(after).find(({ priority }) => priority === 200)?.ms ?? 0;
   expect(preferredAt).toBeGreaterThanOrEqual(configuredAt(after));
 
-  await applyFleet(cluster, { ...cnf, version: '2', spec: { bakeSeconds: 0 } });
+  await applyFleet(cluster, { ...cnf, version: '2', spec: { soakSeconds: 0 } });
   await waitForFleet(cluster, namespace, 'the second set', serves(1, first.currentRevision));
   await until('the old pod is gone', async () =>
     (await onlyPod(namespace)) === next ? true : undefined,

@@ -14,13 +14,13 @@ const PACE_MS = 2_000;
  * in the status of the CNFDeployment at once.
  */
 const ROLLING_MS = 10_000;
-/** The same for what the end of a bake changes. Most are shorter: the default is 30 s. */
-const BAKING_MS = 60_000;
+/** The same for what the end of a soak changes. Most are shorter: the default is 30 s. */
+const SOAKING_MS = 60_000;
 /** After an error, e.g. while their CRDs are not there yet. */
 const FAILED_MS = 15_000;
 
 export type Writer = Pick<KubeClient, 'create' | 'patch' | 'delete'>;
-/** Milliseconds until objects may be changed; `passing`: what the end of a bake changes anyway. */
+/** Milliseconds until objects may be changed; `passing`: what the end of a soak changes anyway. */
 type Paces = { changes: number; passing: number };
 
 export const createRounds = ({
@@ -99,5 +99,5 @@ const rolling = ({ status }: CnfDeployment, { now, step }: MirrorView, sinceMs: 
   const begun = status?.stage === step.stage && status.stageTime;
   const lastsMs = begun ? now - Date.parse(begun) : 0;
   const changes = ROLLING_MS - Math.min(sinceMs, lastsMs);
-  return { changes, passing: step.stage === 'Baking' ? BAKING_MS - lastsMs : changes };
+  return { changes, passing: step.stage === 'Soaking' ? SOAKING_MS - lastsMs : changes };
 };

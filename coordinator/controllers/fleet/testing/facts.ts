@@ -49,7 +49,7 @@ export const facts = (
   replicas: 1,
   wanted: 'new',
   superseded: false,
-  bakeMs: 30_000,
+  soakMs: 30_000,
   deadlineMs: 900_000,
   paused: false,
   promoted: false,

@@ -4,7 +4,7 @@
  * throws where a call of ours takes the last traffic away or gives it to a pod without its rules.
  */
 import { isConfirmed, isFit, samePlaces, type Distances } from '../distances.ts';
-import { bakeSecondsOf } from '../deployment.ts';
+import { soakSecondsOf } from '../deployment.ts';
 import { steer, type Action, type RollOutStep, type Memory } from '../decide.ts';
 import type { FleetPod, MissingRule } from '../pod.ts';
 
@@ -48,12 +48,12 @@ const HAND_OVER_MS = 20 * SECOND;
 const RULES = 3;
 
 /** As the spec has it. */
-type Kind = { replicas: number; podByPod: boolean; bakeSeconds: number };
+type Kind = { replicas: number; podByPod: boolean; soakSeconds: number };
 
 export class RollOutModel {
   readonly #replicas: number;
   readonly #podByPod: boolean;
-  readonly #bakeMs: number;
+  readonly #soakMs: number;
   #now = 0;
   #pods: Pod[] = [];
   #made = 0;
@@ -73,10 +73,10 @@ export class RollOutModel {
   rolled = 0;
   #fewestReady = Infinity;
 
-  constructor({ replicas, podByPod, bakeSeconds }: Kind) {
+  constructor({ replicas, podByPod, soakSeconds }: Kind) {
     this.#replicas = replicas;
     this.#podByPod = podByPod;
-    this.#bakeMs = bakeSecondsOf({ bakeSeconds }) * SECOND;
+    this.#soakMs = soakSecondsOf({ soakSeconds }) * SECOND;
   }
 
   begin(): void {
@@ -132,7 +132,7 @@ export class RollOutModel {
   settle(): void {
     this.#runs = true;
     for (const pod of this.#pods) pod.silent = false;
-    this.#pass((3 * (DEADLINE_MS + this.#bakeMs)) / SECOND);
+    this.#pass((3 * (DEADLINE_MS + this.#soakMs)) / SECOND);
   }
 
   /** At any second since it began. */
@@ -274,7 +274,7 @@ export class RollOutModel {
         replicas: this.#replicas,
         wanted: setOf(this.#has),
         superseded,
-        bakeMs: this.#bakeMs,
+        soakMs: this.#soakMs,
         deadlineMs: DEADLINE_MS,
         paused: false,
         promoted: this.#isPromoted(),
@@ -400,7 +400,7 @@ export class RollOutModel {
     const available = (pods: readonly Pod[]): Pod[] =>
       pods.filter(
         ({ readySince }) =>
-          readySince !== undefined && this.#now - readySince >= this.#bakeMs - SECOND,
+          readySince !== undefined && this.#now - readySince >= this.#soakMs - SECOND,
       );
     const unavailable = own.length - available(own).length;
     const excess = this.#pods.length - this.#replicas - unavailable;

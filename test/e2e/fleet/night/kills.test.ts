@@ -33,13 +33,13 @@ import { bringInterface, hasPolicy } from '../openwrt.ts';
 import { watchPods, type PodsSeen } from '../pods-seen.ts';
 
 const cluster = withOwnNamespaces(await connectCluster());
-const STAGES = ['Staged', 'Connected', 'Swapping', 'HandedOver', 'Baking'] as const;
+const STAGES = ['Staged', 'Connected', 'Swapping', 'HandedOver', 'Soaking'] as const;
 const REPLICAS = 2;
 /**
  * Longer than there is no leader, and than new pods are not ready: Kubernetes takes the old ones
  * then.
  */
-const LONG_BAKE_SECONDS = 45;
+const LONG_SOAK_SECONDS = 45;
 /** Longer than an agent looks before it undoes what has just been changed. */
 const OUTAGE_MS = 10_000;
 /** That a set is Connected is told when it lasts. */
@@ -66,7 +66,7 @@ type World = {
 };
 
 type Kind = {
-  bakeSeconds: number;
+  soakSeconds: number;
   rules?: readonly Rule[];
   /** When the interface comes, for which the last rule waits. */
   lateMs?: number;
@@ -74,7 +74,7 @@ type Kind = {
 
 const setUp = async (
   prefix: string,
-  { bakeSeconds, rules = [policyOn('late', 'ovn-net3')], lateMs = LATE_MS }: Kind,
+  { soakSeconds, rules = [policyOn('late', 'ovn-net3')], lateMs = LATE_MS }: Kind,
 ): Promise<World> => {
   const namespace = await cluster.createNamespace(prefix);
   const cnf: FleetCnf = {
@@ -83,7 +83,7 @@ const setUp = async (
     version: '0',
     lateMs,
     rules: 0,
-    spec: { bakeSeconds },
+    spec: { soakSeconds },
   };
   const seen = await watchFleet(cluster, namespace);
   const pods = await watchPods(cluster, namespace, PURPOSE);
@@ -156,7 +156,7 @@ const sayChanges = async (namespace: string): Promise<void> => {
  */
 const expectOneRoll = async (namespace: string, { went }: Rolled, rolls = 1): Promise<void> => {
   const handedOver = went.indexOf('HandedOver');
-  expect(went.slice(handedOver)).toEqual(['HandedOver', 'Baking', 'Current']);
+  expect(went.slice(handedOver)).toEqual(['HandedOver', 'Soaking', 'Current']);
   expect(STAGES.slice(0, 3)).toEqual(expect.arrayContaining(went.slice(0, handedOver)));
   const { stdout } = await cluster.kubectl(['get', 'rs', '-n', namespace, '-o', 'name']);
   expect(stdout.trim().split('\n')).toHaveLength(1 + rolls);
@@ -171,7 +171,7 @@ const expectOneRoll = async (namespace: string, { went }: Rolled, rolls = 1): Pr
 it(
   'survives a leading coordinator that is killed with -9',
   async () => {
-    const { roll, namespace } = await setUp('leader', { bakeSeconds: LONG_BAKE_SECONDS });
+    const { roll, namespace } = await setUp('leader', { soakSeconds: LONG_SOAK_SECONDS });
     const rolled = await roll('1', STAGES, async () =>
       signalCoordinator(cluster, (await leadingTerm(cluster)).pod, 'SIGKILL'),
     );
@@ -204,7 +204,7 @@ it(
   'survives a leading coordinator that is frozen, a pod of the serving set that is lost, and a leader that is killed when another one leads',
   async () => {
     const { namespace, pods, roll } = await setUp('frozen', {
-      bakeSeconds: LONG_BAKE_SECONDS,
+      soakSeconds: LONG_SOAK_SECONDS,
       // A pod in the place of a lost one waits for no rule: traffic needs the one that is in its
       // first pass, and a new set waits for the other one, too.
       rules: [policyOn('late', 'ovn-net1'), policyOn('later', 'ovn-net3')],
@@ -243,7 +243,7 @@ it(
 it(
   'survives an API server that stands still, and is killed with -9',
   async () => {
-    const { namespace, roll } = await setUp('api-server', { bakeSeconds: LONG_BAKE_SECONDS });
+    const { namespace, roll } = await setUp('api-server', { soakSeconds: LONG_SOAK_SECONDS });
     const rolled = await roll('1', STAGES, async () => {
       await cluster.signalControlPlane('kube-apiserver', 'SIGSTOP');
       await sleep(OUTAGE_MS);
@@ -258,7 +258,7 @@ it(
 it(
   'survives agents of the new pods that are killed with -9',
   async () => {
-    const { namespace, roll } = await setUp('agents', { bakeSeconds: LONG_BAKE_SECONDS });
+    const { namespace, roll } = await setUp('agents', { soakSeconds: LONG_SOAK_SECONDS });
     // Not all in one roll-out: a container that ends often is started again later and later.
     for (const stages of [STAGES.slice(0, 3), STAGES.slice(3)]) {
       const before = new Set((await podsOf(namespace)).map(({ uid }) => uid));
@@ -283,7 +283,7 @@ it(
   'gives no new pod the traffic before it has a rule that is added as well',
   async () => {
     const { namespace, pods, roll, seen } = await setUp('rules', {
-      bakeSeconds: LONG_BAKE_SECONDS,
+      soakSeconds: LONG_SOAK_SECONDS,
       lateMs: 1_000,
     });
     const at = (pod: { name: string }) => ({ namespace, pod: pod.name });
@@ -347,7 +347,7 @@ it(
       }
       await bring(next, 'net6');
     };
-    const rolled = await roll('1', ['Staged', 'HandedOver', 'Baking'], (stage) =>
+    const rolled = await roll('1', ['Staged', 'HandedOver', 'Soaking'], (stage) =>
       stage === 'Staged' ? inEach() : add(stage.toLowerCase(), 'ovn-net3'),
     );
     expect(added).toHaveLength(STAGES.length);
