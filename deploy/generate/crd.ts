@@ -25,6 +25,10 @@ export type Schema = {
   [key: string]: unknown;
 };
 
+/** A default as people read it. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value);
+
 type ValidationRule = { rule: string; message: string; fieldPath?: string };
 
 export const crdOf = (resource: Resource) => ({
@@ -128,7 +132,7 @@ const withForms = ({ 'x-examples': examples, ...schema }: Schema): Schema => {
     isIntOrString && 'Text or a number.',
     ...forms,
     shown && `For example ${shown}.`,
-    schema.default !== undefined && `Default: ${String(schema.default)}.`,
+    schema.default !== undefined && `Default: ${textOf(schema.default)}.`,
   ].filter(Boolean);
   return {
     ...schema,

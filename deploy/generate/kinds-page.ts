@@ -2,7 +2,7 @@
 import { EXAMPLES } from './kinds-examples.ts';
 import { tableOf } from './markdown.ts';
 import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
-import { specSchemaOf, type Schema } from './crd.ts';
+import { specSchemaOf, textOf, type Schema } from './crd.ts';
 
 /** Most are in one API group, whose name need not be said again. */
 export const kindsPage = (kinds: readonly KindDefinition[]): string => {
@@ -147,7 +147,7 @@ const rowOf = (name: string, field: Schema, isRequired: boolean): string[] => [
   field.description ?? '',
   [
     constraintOf(field.items ?? field),
-    ...(field.default === undefined ? [] : [`default \`${String(field.default)}\``]),
+    ...(field.default === undefined ? [] : [`default \`${textOf(field.default)}\``]),
   ]
     .filter((part) => part !== '')
     .join('; '),

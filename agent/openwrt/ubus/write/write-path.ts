@@ -1,7 +1,7 @@
 /**
  * How the ubus driver reads and writes, as far as it depends on what its login may do: `fast` with
- * file rights (fast-path.ts), `staged` with rights of `uci` alone (staged-path.ts). Everything else of
- * the driver is the same for both.
+ * file rights (fast-path.ts), `staged` with rights of `uci` alone (staged-path.ts). Everything else
+ * of the driver is the same for both.
  */
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { UciRename } from '../../driver.ts';
