@@ -157,7 +157,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'the chart with the real Helm',
     projects: [{ name: 'chart' }],
     inputs: `
-      deploy :!deploy/krew :!deploy/images coordinator/admission coordinator/settings
+      deploy :!deploy/krew :!deploy/images coordinator/admission coordinator/env.ts
       ${STACK} test/deploy/chart test/deploy/helm-binary test/e2e/people/docs docs/chart.md
     `,
     seconds: 150,

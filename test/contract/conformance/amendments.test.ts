@@ -30,7 +30,8 @@ const devices = given?.inside && recordedPath(given) === 'ubus-fast' ? [given] :
 
 const LIST = 'nft -j -s -t list table inet fw4';
 const WITHOUT_PROCD = `ubus call service delete '{"name":"firewall"}'\n`;
-const WITH_PROCD = '/etc/init.d/firewall restart >/dev/null 2>&1\n';
+/** `restart` of the script is fw4's own, and tells procd nothing. */
+const WITH_PROCD = '/etc/init.d/firewall start >/dev/null 2>&1\n';
 const LOADED_ANEW = `unshare -n sh -c 'fw4 -q print | nft -f - && ${LIST}'\n`;
 
 const ruleSchema = z.object({

@@ -62,8 +62,8 @@ const RULES = new Map(WORDS.map((word) => [`${resourceOf(word)} ${word.name}`, w
  */
 const FRESH_MS = 6_000;
 /**
- * A coordinator may learn of a pod so late: watches are slow by 3 s at most, and a status may be on
- * its way.
+ * A coordinator that watches pods may learn of one so late: watches are slow by 3 s at most, and a
+ * status may be on its way.
  */
 const NEW_POD_MS = 3_500;
 const REPORT_TIMEOUT_MS = 10_000;
@@ -144,7 +144,10 @@ export const createWorld = (random: () => number): World => {
   const judgeInSync = (word: Word, rule: Stored, generation: number | undefined): void => {
     const live = livePods().filter(({ name, purpose, createdAt }) => {
       const isTerminating = server.get(PODS, name)?.metadata.deletionTimestamp !== undefined;
-      const isNew = time.monotonic() - createdAt < NEW_POD_MS;
+      const knowable = [...coordinators.values()].map(({ process }) =>
+        server.canKnowFrom(process, PODS, createdAt),
+      );
+      const isNew = time.monotonic() - Math.max(createdAt, ...knowable) < NEW_POD_MS;
       return purpose === purposeOf(rule) && !isTerminating && !isNew;
     });
     for (const pod of live)

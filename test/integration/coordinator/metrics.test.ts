@@ -89,13 +89,17 @@ const ends = async (
   cleared.add(name);
 };
 
+/** The API server's, of a rule that is created. */
+const FIRST_STATUS = JSON.stringify({ observedGeneration: -1 });
+
 /** How often another status of a rule was written, as a watch saw it. */
 const statusChanges = (): number => {
   const before = new Map<string, string>();
   return seen.sightings.filter(({ id, object }) => {
     if (!id.startsWith('FirewallRule/')) return false;
     const status = JSON.stringify(object && 'status' in object ? object.status : undefined);
-    const changed = object !== undefined && status !== undefined && before.get(id) !== status;
+    const changed =
+      object !== undefined && status !== undefined && (before.get(id) ?? FIRST_STATUS) !== status;
     before.set(id, status ?? '');
     return changed;
   }).length;

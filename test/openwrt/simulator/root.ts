@@ -45,7 +45,7 @@ export const canonicalPath = (path: string): string => {
   const parts: string[] = [];
   for (const part of path.split('/')) {
     if (part === '' || part === '.') continue;
-    if (part === '../..') parts.pop();
+    if (part === '..') parts.pop();
     else parts.push(part);
   }
   return `/${parts.join('/')}`;
