@@ -28,6 +28,8 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     '',
     ...NETWORKS,
     '',
+    ...PACKAGES,
+    '',
     ...ORDER,
     '',
     ...kinds.flatMap((kind, at) => kindSection(kind, usual, kinds.slice(0, at))),
@@ -41,6 +43,28 @@ const NETWORKS = [
   'text or JSON), as `namespace/name` of the attachment, or `name` in the namespace of the pod. The interface is the one that `network-status` of Multus names or, before that is written, the one that the selection',
   'asks for. Multus writes it when the pod starts, and the kubelet takes up to a minute more to pass it on; until then a rule is `WaitingForNetwork`. An attachment that the pod has twice is `name@interface`. A name that',
   'is one of Nodus and of Multus is refused: write `namespace/name`.',
+];
+
+/** Names of OpenWRT's feeds, as in deploy/cnf-image/Dockerfile. */
+const PACKAGES = [
+  '## Packages of OpenWRT',
+  '',
+  'What to install with `apk` or `opkg`; `sdewan check --image` says what an image lacks. The UCI package of a kind below is a file in `/etc/config`.',
+  '',
+  tableOf(
+    ['kinds', 'packages'],
+    [
+      ['all', 'rpcd, rpcd-mod-file, uhttpd, uhttpd-mod-ubus, ip-full'],
+      ['firewall, NAT and services', 'firewall4'],
+      ['policies and rules of mwan3', 'mwan3; from mwan3 2.12 on rpcd-mod-ucode'],
+      [
+        'IPsec',
+        'strongswan-default, and for more algorithms strongswan-mod-openssl, -kdf, -gcm, -chapoly, -curve25519',
+      ],
+      ['virtual addresses', 'keepalived'],
+      ['routes', 'none more: netifd is in every image'],
+    ],
+  ),
 ];
 
 const ORDER = [
@@ -123,7 +147,7 @@ const whereIn = (kind: KindDefinition): string => {
     : '';
   const names =
     uci.ownership === 'prefix' ? `sections \`${uci.sectionPrefix}…\`` : 'under its own name';
-  return ` On OpenWRT: package \`${uci.package}\`, ${names}.${keys}`;
+  return ` On OpenWRT: UCI package \`${uci.package}\`, ${names}.${keys}`;
 };
 
 const bullets = ({ nameRules = [], specRules = [] }: KindDefinition): string[] => {
