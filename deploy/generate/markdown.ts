@@ -1,5 +1,6 @@
 /** Tables of Markdown. */
 import type * as z from 'zod';
+import { textOf } from './crd.ts';
 
 export const tableOf = (headers: readonly string[], rows: readonly (readonly string[])[]): string =>
   [headers, headers.map(() => '---'), ...rows]
@@ -21,6 +22,5 @@ const defaultOf = (field: z.ZodType): string => {
   const unset = field.safeParse(undefined);
   if (!unset.success) return 'required';
   if (unset.data === undefined) return 'not set';
-  const text = typeof unset.data === 'string' ? unset.data : JSON.stringify(unset.data);
-  return `\`${text}\``;
+  return `\`${textOf(unset.data)}\``;
 };

@@ -43,8 +43,8 @@ export class ApiServer {
   readonly #options: ApiServerOptions;
   readonly #objects = new Map<string, Map<string, Stored>>();
   readonly #logs = new Map<string, Logged[]>();
-  /** When a process' watch of a resource began last, and, unless it goes on, when it ended. */
-  readonly #watched = new Map<Process, Map<string, { from: number; to: number }>>();
+  /** Each watch that has begun; `to` is Infinity while it goes on. */
+  readonly #watched: { process: Process; resource: string; from: number; to: number }[] = [];
   readonly #watches = new Set<{ resource: string; end: () => void; repeat: () => void }>();
   #version = 100;
   #oldest = 0;
@@ -309,18 +309,14 @@ export class ApiServer {
     for (const listener of this.#listeners.get(resource) ?? []) listener(logged);
   }
 
-  #watchedBy(process: Process): Map<string, { from: number; to: number }> {
-    const watched = this.#watched.get(process) ?? new Map();
-    this.#watched.set(process, watched);
-    return watched;
-  }
-
   /**
    * @returns from when on the process can know of an object that was created at `createdAt`;
    *   Infinity: not yet, since its watch has ended before and no other has begun
    */
   canKnowFrom(process: Process, resource: string, createdAt: number): number {
-    const watched = this.#watched.get(process)?.get(resource);
+    const watched = this.#watched.findLast(
+      (watch) => watch.process === process && watch.resource === resource,
+    );
     if (watched === undefined) return createdAt;
     return createdAt > watched.to ? Infinity : Math.max(createdAt, watched.from);
   }
@@ -354,7 +350,7 @@ export class ApiServer {
         isOver = true;
       });
     };
-    const watched = { from: time.monotonic(), to: Infinity };
+    const watched = { process, resource, from: time.monotonic(), to: Infinity };
     const known = new Map<string, Stored>();
     const listener = ({ type, now, before }: Logged): void => {
       const is = type !== 'DELETED' && isSelected(now, options);
@@ -386,7 +382,7 @@ export class ApiServer {
       if (!listeners) this.#listeners.set(resource, (listeners = new Set()));
       listeners.add(listener);
       this.#watches.add(watch);
-      this.#watchedBy(process).set(resource, watched);
+      this.#watched.push(watched);
       time.after(options.timeoutSeconds * 1_000, end);
     }
     options.signal.addEventListener('abort', () => {
