@@ -3,7 +3,9 @@
  * iptables-restore refuses. Pure and total.
  */
 import {
+  ANY,
   builtInOf,
+  chainTarget,
   keyOf,
   networkOf,
   portsOf,
@@ -85,18 +87,10 @@ const READ = new Map<string, (match: Draft, word: string) => Draft>([
 ]);
 type Draft = Omit<Mwan3Match, 'target'> & { jump?: string; mark?: string };
 
-const EMPTY: Draft = {
-  protocol: '',
-  source: '',
-  destination: '',
-  sourcePorts: '',
-  destinationPorts: '',
-};
-
 /** The line itself, if it has something else. */
 const ruleKey = (line: string, sticky: ReadonlyMap<string, string>): string => {
   const [, , ...words] = line.trim().split(/\s+/);
-  let match = EMPTY;
+  let match: Draft = ANY;
   for (let at = 0; at < words.length; at += 2) {
     const read = READ.get(words[at] ?? '');
     const word = words[at + 1];
@@ -115,7 +109,5 @@ const targetOf = (
     const [value = NaN, mask = NaN] = mark.split('/').map(Number);
     return builtInOf(value, mask);
   }
-  const [, kind, name = ''] = /^mwan3_(policy|rule)_(.+)$/.exec(jump) ?? [];
-  if (kind === undefined) return undefined;
-  return kind === 'policy' ? { policy: name } : { policy: sticky.get(name) ?? '', stickyAs: name };
+  return chainTarget(jump, (rule) => sticky.get(rule));
 };

@@ -9,6 +9,15 @@ export type Mwan3Match = Readonly<
   target: { policy: string; stickyAs?: string } | { builtIn: string };
 };
 
+/** What a rule matches that asks for nothing. */
+export const ANY: Omit<Mwan3Match, 'target'> = {
+  protocol: '',
+  source: '',
+  destination: '',
+  sourcePorts: '',
+  destinationPorts: '',
+};
+
 export const keyOf = ({ target, ...match }: Mwan3Match): string => {
   const { protocol, source, destination, sourcePorts, destinationPorts } = match;
   const to = 'builtIn' in target ? [target.builtIn] : ['policy', target.policy, target.stickyAs];
@@ -37,6 +46,19 @@ export const portsOf = (text: string): string => {
     else joined.push([from, to]);
   }
   return joined.map(([from, to]) => (from === to ? from : `${from}:${to}`)).join(',');
+};
+
+/**
+ * Where a jump to one of mwan3's chains leads. `policyOf`: where that of a sticky rule leads.
+ * Undefined: it is the chain of something else.
+ */
+export const chainTarget = (
+  chain: string,
+  policyOf: (rule: string) => string | undefined,
+): Mwan3Match['target'] | undefined => {
+  const [, kind, name = ''] = /^mwan3_(policy|rule)_(\S+)$/.exec(chain) ?? [];
+  if (kind === undefined) return undefined;
+  return kind === 'policy' ? { policy: name } : { policy: policyOf(name) ?? '', stickyAs: name };
 };
 
 /**

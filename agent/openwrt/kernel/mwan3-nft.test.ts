@@ -26,11 +26,13 @@ const LOADED = [
   chain(
     'mwan3_prerouting',
     'type filter hook prerouting priority mangle + 1; policy accept;',
-  ).replace('\t}\n', `\t\t${FREE} jump mwan3_rules\n\t}\n`),
+    `${FREE} jump mwan3_rules`,
+  ),
   chain('mwan3_rules', ...Object.values(RULES)),
-  chain('mwan3_rule_kept', 'ip saddr @mwan3_sticky_v4_kept_1 jump mwan3_or_meta_0x100').replace(
-    '\t}\n',
-    `\t\t${FREE} jump mwan3_policy_both\n\t}\n`,
+  chain(
+    'mwan3_rule_kept',
+    'ip saddr @mwan3_sticky_v4_kept_1 jump mwan3_or_meta_0x100',
+    `${FREE} jump mwan3_policy_both`,
   ),
   ...['net1', 'net2'].map((name, at) =>
     chain(

@@ -4,14 +4,16 @@
  * marks in place of names. The reader says which line it does not understand. Pure and total.
  */
 import {
+  ANY,
   builtInOf,
+  chainTarget,
   keyOf,
   networkOf,
   portsOf,
   protocolOf,
   type Mwan3Match,
 } from './mwan3-match.ts';
-import type { LoadedFamily, LoadedPolicy, Mwan3Family } from './mwan3.ts';
+import { MWAN3_FAMILIES, type LoadedFamily, type LoadedPolicy, type Mwan3Family } from './mwan3.ts';
 
 type Lines = readonly string[];
 type Draft = Omit<Mwan3Match, 'target'> & { family?: Mwan3Family; mask: number };
@@ -19,11 +21,13 @@ type Draft = Omit<Mwan3Match, 'target'> & { family?: Mwan3Family; mask: number }
 export const readNft = (lines: Lines): ReadonlyMap<Mwan3Family, LoadedFamily> => {
   const chains = chainsIn(lines);
   const uplinks = uplinksIn(chains);
+  const { rules, ...unread } = rulesIn(chains);
   return new Map(
-    (['ipv4', 'ipv6'] as const).map((family) => [
+    MWAN3_FAMILIES.map((family) => [
       family,
       {
-        ...rulesFor(family, chains),
+        ...unread,
+        rules: rules.flatMap(({ key, family: its = family }) => (its === family ? [key] : [])),
         policies: new Map(
           [...chains].flatMap(([chain, body]): [string, LoadedPolicy][] => {
             const [, name] = /^mwan3_policy_(\S+)$/.exec(chain) ?? [];
@@ -67,24 +71,25 @@ const uplinksIn = (chains: ReadonlyMap<string, Lines>): Uplinks =>
     }),
   );
 
-const rulesFor = (
-  family: Mwan3Family,
+type Rule = { key: string; family: Mwan3Family | undefined };
+
+const rulesIn = (
   chains: ReadonlyMap<string, Lines>,
-): Pick<LoadedFamily, 'rules' | 'unread'> => {
+): { rules: readonly Rule[]; unread?: string } => {
   const rules = (chains.get('mwan3_rules') ?? []).filter((line) => !OTHERS.test(line));
   const hook = chains.get('mwan3_prerouting');
   if (hook === undefined && rules.length > 0)
     return { rules: [], unread: 'no chain mwan3_prerouting leads to its rules' };
   if (hook?.some((line) => line.endsWith(' jump mwan3_rules')) !== true) return { rules: [] };
   const read = rules.map((line) => ({ line, rule: ruleIn(line, chains) }));
-  const unread = read.find(({ rule }) => rule === undefined)?.line;
   return {
-    rules: read.flatMap(({ rule }) =>
-      rule === undefined || (rule.family ?? family) !== family ? [] : [rule.key],
-    ),
-    ...(unread !== undefined && { unread: `it does not understand ${unread}` }),
+    rules: read.flatMap(({ rule }) => rule ?? []),
+    ...unreadBy(read.find(({ rule }) => rule === undefined)?.line),
   };
 };
+
+const unreadBy = (line: string | undefined): { unread?: string } =>
+  line === undefined ? {} : { unread: `it does not understand ${line}` };
 
 /** What logs, and what asks for a device, a set or a mark, is of no rule that is compared. */
 const OTHERS = / log prefix |iifname|addr @|meta mark & 0x[0-9a-f]+ == 0x0*[1-9a-f]/;
@@ -126,19 +131,9 @@ const ofFamily = (draft: Draft, family: string): Draft => ({
   family: family === 'ipv4' ? 'ipv4' : 'ipv6',
 });
 
-const ruleIn = (
-  line: string,
-  chains: ReadonlyMap<string, Lines>,
-): { key: string; family: Mwan3Family | undefined } | undefined => {
+const ruleIn = (line: string, chains: ReadonlyMap<string, Lines>): Rule | undefined => {
   let rest = line;
-  let draft: Draft = {
-    protocol: '',
-    source: '',
-    destination: '',
-    sourcePorts: '',
-    destinationPorts: '',
-    mask: 0,
-  };
+  let draft: Draft = { ...ANY, mask: 0 };
   for (;;) {
     const next = PARTS.map(([part, read]) => ({ read, found: part.exec(rest) })).find(
       ({ found }) => found !== null,
@@ -159,13 +154,12 @@ const targetOf = (
 ): Mwan3Match['target'] | undefined => {
   const [, mark] = SET_MARK.exec(verdict) ?? [];
   if (mark !== undefined) return builtInOf(Number(mark), mask);
-  const [, kind, name = ''] = /^jump mwan3_(policy|rule)_(\S+)$/.exec(verdict) ?? [];
-  if (kind === undefined) return undefined;
-  if (kind === 'policy') return { policy: name };
-  const jumps = (chains.get(`mwan3_rule_${name}`) ?? []).map(
-    (line) => / jump mwan3_policy_(\S+)$/.exec(line)?.[1],
+  const [, chain = ''] = /^jump (\S+)$/.exec(verdict) ?? [];
+  return chainTarget(chain, (rule) =>
+    (chains.get(`mwan3_rule_${rule}`) ?? [])
+      .map((line) => / jump mwan3_policy_(\S+)$/.exec(line)?.[1])
+      .find((policy) => policy !== undefined),
   );
-  return { policy: jumps.find((policy) => policy !== undefined) ?? '', stickyAs: name };
 };
 
 const POLICY_RULE = new RegExp(`^(?:meta nfproto (\\S+) )?${UNMARKED}(.*)$`, 'u');
@@ -181,7 +175,6 @@ const policyIn = (body: Lines, family: Mwan3Family, uplinks: Uplinks): LoadedPol
       const [, its = family, mask, set = ''] = POLICY_RULE.exec(line) ?? [];
       return { line, its, mask: Number(mask), shares: sharesIn(set) };
     });
-  const unread = read.find(({ shares }) => shares === undefined)?.line;
   const members = new Map<string, number | undefined>();
   let lastResort: string | undefined;
   for (const { mask, shares = [] } of read.filter(({ its }) => its === family))
@@ -194,7 +187,7 @@ const policyIn = (body: Lines, family: Mwan3Family, uplinks: Uplinks): LoadedPol
   return {
     members,
     lastResort,
-    ...(unread !== undefined && { unread: `it does not understand ${unread}` }),
+    ...unreadBy(read.find(({ shares }) => shares === undefined)?.line),
   };
 };
 
