@@ -4,6 +4,7 @@ import { namedSection } from '#shared/compile/testing.ts';
 import { createKernelDrift } from './kernel-repair.ts';
 import type { PassState } from './pass-state.ts';
 import { NOTHING_KNOWN } from './rule-states.ts';
+import { NOTHING_RECORDED } from './testing.ts';
 
 /** The longest that a first retry waits, by BACKOFF. */
 const FIRST_RETRY_MS = 2_000;
@@ -16,13 +17,8 @@ const stateOf = (...lacking: string[]): PassState => {
       kinds: [],
       packages: new Map(['firewall', 'network'].map((name) => [name, { name, sections }] as const)),
       ledger: {
+        ...NOTHING_RECORDED,
         owned: new Map(keys.map((key) => [key, 'FirewallRule'])),
-        takenOver: new Map(),
-        unsettled: new Set(),
-        ending: [],
-        warnings: new Map(),
-        comments: { atStake: [], lost: [] },
-        lost: 'no',
       },
       input: {
         rules: [],

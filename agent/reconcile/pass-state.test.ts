@@ -18,16 +18,8 @@ import {
   type PassState,
   type Rejected,
 } from './pass-state.ts';
+import { NOTHING_RECORDED } from './testing.ts';
 
-const EMPTY: LedgerRecord = {
-  owned: new Map(),
-  takenOver: new Map(),
-  unsettled: new Set(),
-  ending: [],
-  warnings: new Map(),
-  comments: { atStake: [], lost: [] },
-  lost: 'no',
-};
 const policy = ruleOf('Mwan3Policy', 'p', {
   members: [{ network: 'ovn-net1', metric: 1, weight: 1 }],
 });
@@ -52,7 +44,8 @@ const stateOf = (
   record: Partial<LedgerRecord> = {},
   read: Partial<ReadResult> = {},
   rules: readonly RuleObject[] = [policy, drop],
-): PassState => afterRead(kinds, inputWith(rules), readOf(read), { ...EMPTY, ...record });
+): PassState =>
+  afterRead(kinds, inputWith(rules), readOf(read), { ...NOTHING_RECORDED, ...record });
 const planIn = (state: PassState) => planOf(state, { lastGood: new Map(), refused: new Map() });
 const written = (state: PassState): ReadonlyMap<string, UciPackage> =>
   new Map(

@@ -6,6 +6,7 @@ import { ICN_FINALIZERS } from '#shared/names.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { LedgerRecord, TakenOver } from './ledger.ts';
 import { afterChanges, inPlace, lookFor, recorded, renamesOf } from './takeover.ts';
+import { NOTHING_RECORDED } from './testing.ts';
 
 const [finalizer = ''] = ICN_FINALIZERS;
 const ruleA = ruleOf('FirewallRule', 'a', { target: 'DROP' }, { finalizers: [finalizer] });
@@ -25,13 +26,9 @@ const recordOf = (
   takenOver: Readonly<Record<string, TakenOver>> = {},
   owned: Readonly<Record<string, string>> = {},
 ): LedgerRecord => ({
+  ...NOTHING_RECORDED,
   takenOver: new Map(Object.entries(takenOver)),
   owned: new Map(Object.entries(owned)),
-  unsettled: new Set(),
-  ending: [],
-  warnings: new Map(),
-  comments: { atStake: [], lost: [] },
-  lost: 'no',
 });
 const look = (
   observed: ReadonlyMap<string, UciPackage>,

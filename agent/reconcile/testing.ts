@@ -18,13 +18,24 @@ import type { ApplyResult, Driver, ReadResult, UciRename } from '../openwrt/driv
 import { withoutCommitConfirm, type CommitConfirm } from '../commit-confirm/commit-confirm.ts';
 import { createKernelDrift } from './kernel-repair.ts';
 import type { DriftedSection } from './drift.ts';
-import { openLedger, type Ledger } from './ledger.ts';
+import { openLedger, type Ledger, type LedgerRecord } from './ledger.ts';
 import { openLastGood } from './last-good.ts';
 import { createPace, type Pace } from './pace.ts';
 import { createPass } from './pass.ts';
 import { createRefusals } from './refusals.ts';
 import { NOTHING_KNOWN, type RuleStates } from './rule-states.ts';
 import type { PassInput } from './pass-state.ts';
+
+/** Of an agent that has put nothing on its OpenWRT. */
+export const NOTHING_RECORDED: LedgerRecord = {
+  owned: new Map(),
+  takenOver: new Map(),
+  unsettled: new Set(),
+  ending: [],
+  warnings: new Map(),
+  comments: { atStake: [], lost: [] },
+  lost: 'no',
+};
 
 type Done = Extract<ApplyResult, { outcome: 'done' }>;
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;

@@ -16,6 +16,7 @@ import { createLoop } from '../../../agent/reconcile/loop.ts';
 import { createPace } from '../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../agent/reconcile/refusals.ts';
+import { NOTHING_RECORDED } from '../../../agent/reconcile/testing.ts';
 import { createOrders } from '../../../agent/report/answered-fields.ts';
 import { createBoot } from '../../../agent/report/boot.ts';
 import { createChangeLog } from '../../../agent/report/change-times.ts';
@@ -31,15 +32,7 @@ import { WORDS } from './vocabulary.ts';
 export type StateFiles = { ledger: LedgerRecord; lastGood: LastGood };
 
 export const emptyState = (): StateFiles => ({
-  ledger: {
-    owned: new Map(),
-    takenOver: new Map(),
-    unsettled: new Set(),
-    ending: [],
-    warnings: new Map(),
-    comments: { atStake: [], lost: [] },
-    lost: 'no',
-  },
+  ledger: NOTHING_RECORDED,
   lastGood: new Map(),
 });
 
