@@ -41,19 +41,18 @@ export type UbusCall = {
 export type UbusAnswer = { code: number; data: unknown };
 
 /** rpcd and ubusd deny with the same code. */
-const WORDS: ReadonlyMap<number, string> = new Map([
-  [
-    UBUS_STATUS.permissionDenied,
-    "permission denied, by the login's rights or by the ACL of ubus in /usr/share/acl.d",
-  ],
-]);
+const DENIED = "permission denied, by the login's rights or by the ACL of ubus in /usr/share/acl.d";
 
 export class UbusError extends OpenwrtError {
   override name = 'UbusError';
   readonly object: string;
   readonly method: string;
   readonly code: number;
-  constructor(call: UbusCall, code: number, detail = WORDS.get(code) ?? '') {
+  constructor(
+    call: UbusCall,
+    code: number,
+    detail = code === UBUS_STATUS.permissionDenied ? DENIED : '',
+  ) {
     super(`ubus ${call.object} ${call.method}`, `answered code ${code}${detail && `: ${detail}`}`);
     this.object = call.object;
     this.method = call.method;
