@@ -26,7 +26,7 @@ import { createRefusals } from './refusals.ts';
 import { NOTHING_KNOWN, type RuleStates } from './rule-states.ts';
 import type { PassInput } from './pass-state.ts';
 
-/** Of an agent that has put nothing on its OpenWRT. */
+/** The ledger while the agent has put nothing on its OpenWRT. */
 export const NOTHING_RECORDED: LedgerRecord = {
   owned: new Map(),
   takenOver: new Map(),

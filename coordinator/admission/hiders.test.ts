@@ -218,7 +218,7 @@ it('is said only of rules that are hidden in the firewall as a whole, of which t
         found.hidden += hidden.length;
         for (const one of hidden)
           expect([one, hidersAmong(one, lookedUp(one, rules)).length > 0]).toEqual([one, true]);
-        const { desired, verdicts } = compileOffline([...zones, ...rules], NETWORKS);
+        const { desired, verdicts } = compileOffline([...zones, ...rules], { networks: NETWORKS });
         const own = new Set(
           verdicts.flatMap((one) =>
             hidden.includes(one.rule) ? one.sections.map(({ name }) => name) : [],

@@ -106,7 +106,7 @@ const hidersIn = (rule: RuleObject, before: readonly RuleObject[]): RuleObject[]
     kind === firewallZone.kind ? [name] : [],
   );
   const networks = new Map([...zones.map((name) => [name, name] as const), [UPLINK, INTERFACE]]);
-  const { desired, verdicts } = compileOffline([...named, ...rules], networks);
+  const { desired, verdicts } = compileOffline([...named, ...rules], { networks });
   const byName = new Map(
     verdicts.flatMap(({ rule: of, sections }) =>
       sections.map(({ name }): [string, RuleObject] => [name, of]),

@@ -37,7 +37,7 @@ export const createFirewall =
     reader.inTurn(async () => {
       const rules = await reader.allOf(wanted, firewallKinds);
       const facts = factsOf(rules, wanted, known);
-      const networks = networksOf(facts, wanted) ?? namesAsInterfaces(rules);
+      const { networks } = networksOf(facts, wanted) ?? namesAsInterfaces(rules);
       return {
         map: zoneMapOf(rules, networks),
         networks: [...networks.keys()],

@@ -37,7 +37,7 @@ export type ZoneMap = {
 const PACKAGE = 'firewall';
 
 export const zoneMapOf = (rules: readonly RuleObject[], networks: NetworkTable): ZoneMap => {
-  const { desired, verdicts } = compileOffline(rules, networks);
+  const { desired, verdicts } = compileOffline(rules, { networks });
   const makers = new Map(
     verdicts.flatMap(({ rule, sections }) =>
       sections.map(({ name }): [string, Made] => [

@@ -1,7 +1,7 @@
 /** `sdewan explain` as a value and as text: all that is known of one rule. Pure. */
 import * as z from 'zod';
 import { referencesOf } from '#shared/compile/check.ts';
-import type { NetworkTable } from '#shared/compile/types.ts';
+import type { NetworkTable, PodNetworks } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { uciName } from '#shared/uci/names.ts';
@@ -57,7 +57,7 @@ export const explanationOf = (
   facts: ClusterFacts,
   events: readonly SeenEvent[],
 ): Explanation => {
-  const { rules: ofCnf, networks, seesPods, status } = cnfOf(rule, facts);
+  const { rules: ofCnf, seesPods, status, ...networks } = cnfOf(rule, facts);
   const state = ruleStateOf(rule);
   const pods = (status?.information ?? []).map(({ name }) => name);
   const packageName = kindOf(rule.kind)?.uci?.package;
@@ -94,7 +94,7 @@ export const explanationOf = (
       ...(!seesPods && usesOf(rule, (kind, spec) => kind.networks?.(spec)).length > 0
         ? ['no pod of the CNF can be seen, so networks stand for their interfaces']
         : []),
-      ...hiddenNotes(rule, ofCnf, { networks, status }),
+      ...hiddenNotes(rule, ofCnf, { ...networks, status }),
     ],
   };
 };
@@ -112,7 +112,7 @@ const hiddenNotes = (
 const uciOf = (
   rule: RuleObject,
   ofCnf: readonly RuleObject[],
-  networks: NetworkTable,
+  networks: PodNetworks,
 ): Pick<Explanation, 'uci' | 'uciMissing'> => {
   if (kindOf(rule.kind)?.uci === undefined) return { uci: [], uciMissing: madeOf(rule, ofCnf) };
   const { desired, verdicts } = compileOffline(ofCnf, networks);

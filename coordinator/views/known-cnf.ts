@@ -1,14 +1,13 @@
 /** What is known of the CNF that a rule is for. Pure. */
-import type { NetworkTable } from '#shared/compile/types.ts';
+import type { PodNetworks } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CnfStatus } from '#shared/resources/other-kinds/cnf-status.ts';
 import { namesAsInterfaces, networksOf } from './networks.ts';
 import { purposeOf, type ClusterFacts } from './cluster-facts.ts';
 
-export type KnownCnf = {
+/** Where no pod can be seen, the names of networks stand for their interfaces. */
+export type KnownCnf = PodNetworks & {
   rules: readonly RuleObject[];
-  /** Where no pod can be seen, the names of networks stand for their interfaces. */
-  networks: NetworkTable;
   seesPods: boolean;
   status: CnfStatus | undefined;
 };
@@ -23,7 +22,7 @@ export const cnfOf = (rule: RuleObject, facts: ClusterFacts): KnownCnf => {
   const cnf = facts.cnfs.find((one) => one.namespace === namespace && one.purpose === purpose);
   return {
     rules,
-    networks: known ?? namesAsInterfaces(rules),
+    ...(known ?? namesAsInterfaces(rules)),
     seesPods: known !== undefined,
     status: cnf?.status,
   };

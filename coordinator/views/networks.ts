@@ -1,6 +1,6 @@
 /** The networks of a CNF's pods. Pure. */
 import { networksIn } from '#shared/compile/networks.ts';
-import type { NetworkTable } from '#shared/compile/types.ts';
+import type { PodNetworks } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { uciName } from '#shared/uci/names.ts';
 import { usesOf } from '#shared/compile/offline.ts';
@@ -10,18 +10,18 @@ import type { ClusterFacts } from './cluster-facts.ts';
 export const networksOf = (
   { pods }: ClusterFacts,
   { namespace, purpose }: { namespace: string; purpose: string },
-): NetworkTable | undefined => {
+): PodNetworks | undefined => {
   const pod = pods?.find((one) => one.namespace === namespace && one.purpose === purpose);
   try {
-    return pod && networksIn(pod.networks).networks;
+    return pod && networksIn(pod.networks);
   } catch {
     return undefined;
   }
 };
 
 /** Where no pod can be seen. */
-export const namesAsInterfaces = (rules: readonly RuleObject[]): NetworkTable =>
-  new Map(
+export const namesAsInterfaces = (rules: readonly RuleObject[]): PodNetworks => ({
+  networks: new Map(
     rules.flatMap((rule) =>
       usesOf(rule, (kind, spec) => kind.networks?.(spec)).map(({ network }): [string, string] => [
         network,
@@ -29,4 +29,5 @@ export const namesAsInterfaces = (rules: readonly RuleObject[]): NetworkTable =>
         network.includes('/') ? network : uciName(network),
       ]),
     ),
-  );
+  ),
+});

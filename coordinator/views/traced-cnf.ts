@@ -29,7 +29,7 @@ const PACKAGE = 'firewall';
 const MWAN3 = 'mwan3';
 
 export const tracedCnf = ({ rules, networks, surroundings, others }: Given): TracedCnf => {
-  const { desired, verdicts } = compileOffline(rules, networks);
+  const { desired, verdicts } = compileOffline(rules, { networks });
   const names = new Map(
     verdicts.flatMap(({ rule, sections }) =>
       sections

@@ -32,7 +32,7 @@ export const offline = (cnfs: readonly CnfRules[]): Traced => {
     throw new UsageError(
       `the files have rules of several CNFs: ${cnfs.map(({ cnf }) => cnf).join(', ')}; give those of one`,
     );
-  const networks = one.networks ?? namesAsInterfaces(one.rules);
+  const networks = one.networks ?? namesAsInterfaces(one.rules).networks;
   return {
     cnf: one.cnf,
     networks,
@@ -61,8 +61,8 @@ export const inCluster = (
   if (given.changes.length > 0 && changes.length === 0)
     throw new UsageError(`the files have no rule of ${purpose}`);
   const after = changed(rules, changes);
-  const networks =
-    given.networks ?? networksOf(facts, { namespace, purpose }) ?? namesAsInterfaces(after);
+  const seen = networksOf(facts, { namespace, purpose }) ?? namesAsInterfaces(after);
+  const networks = given.networks ?? seen.networks;
   const pod = reportingPod(status);
   return {
     cnf: purpose,
@@ -84,7 +84,7 @@ export const aroundPod = (
   facts: ClusterFacts,
   { namespace, name, cnf: purpose }: AgentPod,
 ): { networks: NetworkTable; surroundings: Surroundings } => {
-  const networks = networksOf(facts, { namespace, purpose }) ?? new Map<string, string>();
+  const networks = networksOf(facts, { namespace, purpose })?.networks ?? new Map<string, string>();
   const statuses = facts.cnfs.flatMap(({ status }) => status?.information ?? []);
   const pod = statuses.find((one) => one.namespace === namespace && one.name === name);
   return {

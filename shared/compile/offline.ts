@@ -5,7 +5,7 @@
  */
 import { checkSpec } from './check.ts';
 import { compile } from './compile.ts';
-import { secretKey, type CompileResult, type NetworkTable, type PodNetworks } from './types.ts';
+import { secretKey, type CompileResult, type PodNetworks } from './types.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { OF_TODAY } from '../resources/capabilities.ts';
 import { kinds, kindOf } from '../resources/registry.ts';
@@ -16,13 +16,11 @@ import { own } from '../util/own.ts';
 /** `rules`: of one CNF. */
 export const compileOffline = (
   rules: readonly RuleObject[],
-  networks: NetworkTable,
-  others: Omit<PodNetworks, 'networks'> = {},
+  networks: PodNetworks,
 ): CompileResult =>
   compile({
-    ...others,
+    ...networks,
     rules,
-    networks,
     devices: { defaultRoute: DEFAULT_ROUTE, byAddress: new Map() },
     secrets: placeholdersFor(rules),
     capabilities: OF_TODAY,
@@ -47,7 +45,7 @@ export const usesOf = <T>(
 /** Files without what makes them, and the interfaces and settings that rules rely on. */
 const assumed = (
   rules: readonly RuleObject[],
-  networks: NetworkTable,
+  { networks }: PodNetworks,
 ): ReadonlyMap<string, UciPackage> => {
   const interfaces = [...new Set(networks.values())];
   const devices = rules.flatMap((rule) =>

@@ -37,7 +37,7 @@ const hiddenOf = (cnf: string, rules: readonly RuleObject[], facts: ClusterFacts
   const status = facts.cnfs.find(
     (one) => one.namespace === namespace && one.purpose === purpose,
   )?.status;
-  return [...hiddenIn({ rules, networks, status })].map(([name, why]) => {
+  return [...hiddenIn({ rules, ...networks, status })].map(([name, why]) => {
     const [kind = '', own = ''] = name.split('/');
     return bad(
       `${kind} ${namespace}/${own}`,

@@ -5,6 +5,7 @@ import { namesAsInterfaces, networksOf } from '../../views/networks.ts';
 import { API_VERSION, headOf } from '../../views/output/format.ts';
 import { printable } from '../../views/output/table.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
+import type { PodNetworks } from '#shared/compile/types.ts';
 import { changedLines, lineSchema } from './lines.ts';
 import { purposeOf, type ClusterFacts } from '../../views/cluster-facts.ts';
 import { packagesOf, packagesText } from '../../views/rendered.ts';
@@ -107,7 +108,7 @@ type Text = { kind: string; name: string; lines: readonly string[] };
 /** By rule. */
 const textsOf = (
   rules: readonly RuleObject[],
-  networks: Parameters<typeof compileOffline>[1],
+  networks: PodNetworks,
 ): ReadonlyMap<string, Text> => {
   const { desired, verdicts } = compileOffline(rules, networks);
   return new Map(

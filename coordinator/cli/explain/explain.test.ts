@@ -98,6 +98,17 @@ LAST   COUNT   TYPE      REASON        MESSAGE
     expect(explanationOf(all, hidden, []).notes).toEqual([]);
   });
 
+  it('is what the agent would say of a network that Multus has not attached, or twice', () => {
+    const missing = (selections: string): string | undefined => {
+      const networks = { namespace: 'default', nodus: undefined, selections, status: undefined };
+      const alone = ruleOf('FirewallZone', 'z', { network: ['lan'] });
+      const known = factsOf({ rules: [alone], pods: [{ ...podWith(annotation), networks }] });
+      return explanationOf(alone, known, []).uciMissing;
+    };
+    expect(missing('lan')).toContain('does not say yet which interface network lan is');
+    expect(missing('lan@x,lan@y')).toContain('lan may be each of these networks');
+  });
+
   it('is why there is no UCI', () => {
     const orphan = ruleOf('FirewallRule', 'r', { ...spec, src: 'wan9' });
     const view = explanationOf(orphan, factsOf({ rules: [orphan], cnfs: [cnf('cnf-1')] }), []);

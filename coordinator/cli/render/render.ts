@@ -241,11 +241,7 @@ const compiled = (
 ): RenderedPackage[] => {
   const children = group.flatMap((parent) => childrenOf(parent, remarks));
   const rules = [...group.map(({ rule }) => rule), ...children];
-  const { desired, verdicts } = compileOffline(
-    rules,
-    table?.networks ?? new Map<string, string>(),
-    table,
-  );
+  const { desired, verdicts } = compileOffline(rules, table ?? { networks: new Map() });
   const byRule = new Map(group.map((one) => [one.rule, one]));
   for (const verdict of verdicts) {
     const one = byRule.get(verdict.rule);

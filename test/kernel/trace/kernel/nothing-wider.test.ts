@@ -37,7 +37,7 @@ const defaults: UciSection = {
 
 /** Undefined: it is not written. */
 const writtenFor = (rule: RuleObject, others: readonly RuleObject[]): UciSection[] | undefined => {
-  const { desired, verdicts } = compileOffline([...others, rule], networks);
+  const { desired, verdicts } = compileOffline([...others, rule], { networks });
   const verdict = verdicts.find((one) => one.rule === rule)?.verdict;
   return verdict === 'wanted' ? [defaults, ...(desired.get('firewall') ?? [])] : undefined;
 };
@@ -134,7 +134,7 @@ describe.each(Object.entries(cases))('%s', (_, { rule, packet, naive }) => {
   };
   const ofBase = (): UciSection[] => [
     defaults,
-    ...(compileOffline(base, networks).desired.get('firewall') ?? []),
+    ...(compileOffline(base, { networks }).desired.get('firewall') ?? []),
   ];
 
   it('would let the packet through', async () => {
@@ -143,7 +143,7 @@ describe.each(Object.entries(cases))('%s', (_, { rule, packet, naive }) => {
 
   it('is not written, and the packet does not pass', async () => {
     expect(writtenFor(rule, base)).toBeUndefined();
-    const { desired } = compileOffline([...base, rule], networks);
+    const { desired } = compileOffline([...base, rule], { networks });
     expect(await verdictWith([defaults, ...(desired.get('firewall') ?? [])])).not.toBe('accept');
   });
 });
