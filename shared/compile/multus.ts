@@ -3,6 +3,7 @@
  * (`networks`) and those that it has got (`network-status`). Pure.
  */
 import * as z from 'zod';
+import { firstIssue } from '../util/first-issue.ts';
 import { jsonIn } from '../util/json.ts';
 
 const name = z.string().min(1).max(317);
@@ -36,7 +37,7 @@ export const readSelections = (text: string | undefined): Selection[] | { proble
   // How Multus tells the two forms apart.
   if (!/[[{"]/.test(text)) return shortSelections(text);
   const { data, error } = z.array(selectionSchema).safeParse(jsonIn(text));
-  return data ?? { problem: wordsOf(error) };
+  return data ?? { problem: firstIssue(error) };
 };
 
 const shortSelections = (text: string): Selection[] | { problem: string } => {
@@ -58,10 +59,5 @@ const shortSelections = (text: string): Selection[] | { problem: string } => {
 export const readStatus = (text: string | undefined): StatusEntry[] | { problem: string } => {
   if (isEmpty(text)) return [];
   const { data, error } = z.array(statusSchema).safeParse(jsonIn(text));
-  return data?.filter((entry) => entry.default !== true) ?? { problem: wordsOf(error) };
-};
-
-export const wordsOf = (error: z.ZodError | undefined): string => {
-  const [issue] = error?.issues ?? [];
-  return [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
+  return data?.filter((entry) => entry.default !== true) ?? { problem: firstIssue(error) };
 };

@@ -4,6 +4,7 @@
  * are for others.
  */
 import * as z from 'zod';
+import { firstIssue } from '../util/first-issue.ts';
 import { jsonIn } from '../util/json.ts';
 
 /** What the kernel has as the longest name of an interface. */
@@ -37,9 +38,7 @@ export const podPortsIn = (text: string | undefined): PodPorts => {
   const parsed = podPortsSchema.safeParse(jsonIn(text));
   if (parsed.success)
     return { ports: parsed.data.map((one) => ({ ...one, port: one.port.toLowerCase() })) };
-  const issue = parsed.error.issues[0];
-  const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
   return {
-    problem: `must be a JSON list such as [{"interface": "eth0", "port": "<uuid>"}] of at most ${MAX_PORTS}: ${where}${issue?.message ?? ''}`,
+    problem: `must be a JSON list such as [{"interface": "eth0", "port": "<uuid>"}] of at most ${MAX_PORTS}: ${firstIssue(parsed.error)}`,
   };
 };

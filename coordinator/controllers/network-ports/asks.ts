@@ -3,9 +3,10 @@
  * and in both forms of Multus, and the same annotations with the addresses that it is given. Pure.
  */
 import * as z from 'zod';
-import { isEmpty, readSelections, wordsOf, type Selection } from '#shared/compile/multus.ts';
+import { isEmpty, readSelections, type Selection } from '#shared/compile/multus.ts';
 import { NETWORKS_ANNOTATION, NFN_NETWORK_ANNOTATION } from '#shared/names.ts';
 import { parseAddress } from '#shared/policy/address-blocks.ts';
+import { firstIssue } from '#shared/util/first-issue.ts';
 import { jsonIn } from '#shared/util/json.ts';
 
 /** The two annotations, as far as they are no longer than any real one. */
@@ -63,7 +64,7 @@ const bare = (text: string): string => text.split('/', 1)[0] ?? '';
 const nodusAsks = (text: string | undefined): Asks => {
   if (isEmpty(text)) return { asks: [] };
   const { data, error } = nodusSchema.safeParse(jsonIn(text));
-  if (data === undefined) return { problem: `${NFN_NETWORK_ANNOTATION}: ${wordsOf(error)}` };
+  if (data === undefined) return { problem: `${NFN_NETWORK_ANNOTATION}: ${firstIssue(error)}` };
   return {
     asks: data.interface.map((entry, at) => ({
       by: 'nodus',
