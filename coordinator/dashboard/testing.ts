@@ -17,7 +17,7 @@ import { ruleOf } from '../sources/rule.ts';
 import { createApp } from './app.ts';
 import type { RecentEvent } from './latest-events.ts';
 import { createExplain } from './explain.ts';
-import { createFirewall } from './firewall.ts';
+import { createFirewall } from './firewall-view.ts';
 import { createShares } from './shares.ts';
 import { createRuleReader } from './read-rules.ts';
 import { createLive } from './live.ts';

@@ -1,7 +1,12 @@
 /** The firewall of a CNF: its zones as a picture and in tables, and what becomes of a packet. */
 import { few } from '#shared/util/few.ts';
 import { caseText, type TraceView } from '../../views/trace.ts';
-import { firewallKinds, PACKET_FIELDS, type AskedPacket, type FirewallView } from '../firewall.ts';
+import {
+  firewallKinds,
+  PACKET_FIELDS,
+  type AskedPacket,
+  type FirewallView,
+} from '../firewall-view.ts';
 import { MAX_COMPILED } from '../read-rules.ts';
 import { CNFS, PODS, resourceOf, SHARES } from '../resources.ts';
 import type { SharesOf } from '../shares.ts';

@@ -1,10 +1,10 @@
 /** What a page gets: the overview, and only through the rights of its viewer. */
 import { resourceOf, type Listed } from '../resources.ts';
 import type { Rights, Sight } from '../viewer/rights.ts';
-import type { EventsSeen } from '../events.ts';
+import type { EventsSeen } from '../events-seen.ts';
 import type { Overview } from '../overview.ts';
 import type { Explain } from '../explain.ts';
-import type { FirewallOf } from '../firewall.ts';
+import type { FirewallOf } from '../firewall-view.ts';
 import type { SharesIn } from '../shares.ts';
 import type { Page, Viewer } from './page.ts';
 

@@ -8,7 +8,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createEventsSeen } from '../../../coordinator/dashboard/events.ts';
+import { createEventsSeen } from '../../../coordinator/dashboard/events-seen.ts';
 import { createReviews } from '../../../coordinator/dashboard/viewer/reviews.ts';
 import { installedObjects, renderWith, type Manifest } from '../../stack/installation.ts';
 
