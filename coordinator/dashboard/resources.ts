@@ -9,7 +9,7 @@ import type { Listed } from './viewer/rights.ts';
 
 export type { Listed };
 
-const listedOf = ({ group, plural }: { group: string; plural: string }): Listed => ({
+export const listedOf = ({ group, plural }: { group: string; plural: string }): Listed => ({
   group,
   resource: plural,
 });
@@ -25,10 +25,6 @@ export const resourceOf = (kind: string): Listed | undefined => {
   const known = shownKindOf(kind);
   return known && listedOf(known);
 };
-/** Each kind of rules. */
-export const ruleResources: readonly (readonly [kind: string, listed: Listed])[] = shownKinds.map(
-  (kind) => [kind.kind, listedOf(kind)],
-);
 /** What WANs share the traffic by. */
 export const SHARES = listedOf(mwan3Policy);
 export const ROLL_OUTS = listedOf(cnfDeploymentResource);

@@ -2,9 +2,9 @@
 import type { RuleStateView } from '../../views/rule-state.ts';
 import { podStatesOf, wordOf } from '../../views/rules.ts';
 import { STATE_WORDS } from '../../views/status.ts';
-import { CNFS, PODS, POLICY, ROLL_OUTS, ruleResources, SHARES } from '../resources.ts';
-import type { PodView, RollOut, RuleRow } from '../overview.ts';
-import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
+import { CNFS, POLICY, ROLL_OUTS, shownKinds } from '../resources.ts';
+import type { PodView, RuleRow } from '../overview.ts';
+import { costlyPage, seenCnf, type At, type PageDeps, type SeenCnf } from './look.ts';
 import { podTroubles, rollOutTroubles, ruleTroubles, troublesFirst } from './troubles.ts';
 import { policyTable, rollOutTable, tunnelTable, wanTable } from './uplinks.ts';
 import {
@@ -14,7 +14,6 @@ import {
   firewallPath,
   html,
   link,
-  markOf,
   note,
   NO_PURPOSE,
   partLinks,
@@ -44,53 +43,14 @@ export const TONES: Readonly<Record<RuleStateView['state'], Tone>> = {
 export const stateWords = ({ state, reason }: Pick<RuleStateView, 'state' | 'reason'>): string =>
   state === 'InSync' ? STATE_WORDS[state] : `${STATE_WORDS[state]}: ${reason}`;
 
-type SeenCnf = {
-  namespace: string;
-  purpose: string;
-  /** With its policies. */
-  all: readonly RuleRow[];
-  pods: readonly PodView[];
-  rollOuts: readonly RollOut[];
-  seesPods: boolean;
-  seesShares: boolean;
-  hidden: readonly string[];
-  mark: string;
-};
-
-/** Undefined: there is none, or the viewer may see nothing of it. */
-const seen = async (
-  deps: PageDeps,
-  viewer: Viewer,
-  { parts }: At,
-): Promise<SeenCnf | undefined> => {
+const seen = (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<SeenCnf | undefined> => {
   const [namespace = '', name = ''] = parts;
-  const purpose = name === NO_PURPOSE ? '' : name;
-  const cnf = { namespace, purpose };
-  // Asked whether or not it is there, so that the answer is the same.
-  const sight = await sightOf(
-    deps,
-    viewer,
-    [CNFS, PODS, ROLL_OUTS, ...ruleResources.map(([, listed]) => listed)].map(
-      (one) => [namespace, one] as const,
-    ),
-  );
-  const { overview } = deps;
-  const all = overview.rulesOf(cnf).filter(({ object }) => seesKind(sight, namespace, object.kind));
-  const seesPods = sight.sees(namespace, CNFS);
-  const pods = seesPods ? overview.podsOf(cnf) : [];
-  if (all.length === 0 && pods.length === 0) return undefined;
-  const hidden = ruleResources
-    .filter(([kind]) => !seesKind(sight, namespace, kind))
-    .map(([, { resource }]) => resource);
-  const rollOuts = sight.sees(namespace, ROLL_OUTS) ? overview.rollOutsOf(cnf) : [];
-  const seesShares = sight.sees(namespace, SHARES) && sight.sees(namespace, PODS);
-  const versions = all.map(({ object: { metadata } }) => [metadata.uid, metadata.resourceVersion]);
-  const mark = markOf(JSON.stringify([versions, pods, rollOuts, seesPods, seesShares, hidden]));
-  return { namespace, purpose, all, pods, rollOuts, seesPods, seesShares, hidden, mark };
+  const cnf = { namespace, purpose: name === NO_PURPOSE ? '' : name };
+  return seenCnf(deps, viewer, cnf, { kinds: shownKinds, also: [ROLL_OUTS] });
 };
 
 const show = async (deps: PageDeps, found: SeenCnf, { url }: At): Promise<Omit<Page, 'mark'>> => {
-  const { namespace, purpose, all, pods, rollOuts, seesPods, hidden } = found;
+  const { namespace, purpose, rules: all, pods, rollOuts, seesPods, hidden } = found;
   const cnf = { namespace, purpose };
   const rules = all.filter(({ state }) => state.kind !== POLICY);
   const shares = found.seesShares ? await deps.shares(cnf, pods) : undefined;

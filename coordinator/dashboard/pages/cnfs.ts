@@ -3,7 +3,7 @@ import { few } from '#shared/util/few.ts';
 import { CNFS, resourceOf, ROLL_OUTS } from '../resources.ts';
 import { sumOf, type PodView, type Tally, type Overview } from '../overview.ts';
 import type { Sight } from '../viewer/rights.ts';
-import { seesKind, sightOf, type PageDeps } from './look.ts';
+import { seesKind, type PageDeps } from './look.ts';
 import { podTroubles, rollOutTroubles, ruleTroubles, troublesFirst } from './troubles.ts';
 import {
   asked,
@@ -60,9 +60,9 @@ export const cnfsPage = async (deps: PageDeps, viewer: Viewer, url: URL): Promis
     .flatMap(([name, cnfs]) => {
       const kinds = new Set([...cnfs.values()].flatMap((each) => [...each.keys()]));
       const listed = [...kinds].flatMap((kind) => resourceOf(kind) ?? []);
-      return [CNFS, ROLL_OUTS, ...listed].map((one) => [name, one] as const);
+      return [CNFS, ROLL_OUTS, ...listed].map((one) => ({ namespace: name, listed: one }));
     });
-  const sight = await sightOf(deps, viewer, questions);
+  const sight = await deps.rights.of(viewer.user, questions);
   const everywhere = visibleCnfs(overview, sight);
   const names = [...new Set(everywhere.map((cnf) => cnf.namespace))];
   const isAsked = (one: { namespace: string }): boolean =>

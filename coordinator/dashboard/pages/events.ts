@@ -1,7 +1,7 @@
 /** What the coordinator has said of rules and pods that a viewer may see, latest first. */
 import type { RecentEvent } from '../latest-events.ts';
 import { CNFS, EVENTS, resourceOf, shownKindOf } from '../resources.ts';
-import { sightOf, type PageDeps } from './look.ts';
+import type { PageDeps } from './look.ts';
 import {
   asked,
   html,
@@ -30,11 +30,11 @@ export const eventsPage = async (deps: PageDeps, viewer: Viewer, url: URL): Prom
     all.flatMap((event) =>
       [EVENTS, objectOf(event)].map((listed) => [
         `${event.namespace}/${listed.resource}`,
-        [event.namespace, listed] as const,
+        { namespace: event.namespace, listed },
       ]),
     ),
   );
-  const { sees, isPartial } = await sightOf(deps, viewer, [...questions.values()]);
+  const { sees, isPartial } = await deps.rights.of(viewer.user, [...questions.values()]);
   const known = all.filter(
     (event) => sees(event.namespace, EVENTS) && sees(event.namespace, objectOf(event)),
   );

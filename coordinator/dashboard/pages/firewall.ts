@@ -8,11 +8,9 @@ import {
   type FirewallView,
 } from '../firewall-view.ts';
 import { MAX_COMPILED } from '../read-rules.ts';
-import { CNFS, PODS, resourceOf, SHARES } from '../resources.ts';
 import type { SharesOf } from '../shares.ts';
 import type { ZoneMap } from '../zone-map.ts';
-import type { PodView, RuleRow } from '../overview.ts';
-import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
+import { costlyPage, seenCnf, type At, type PageDeps, type SeenCnf } from './look.ts';
 import { MAX_ZONES, picture } from './picture.ts';
 import {
   asked,
@@ -21,7 +19,6 @@ import {
   firewallPath,
   html,
   link,
-  markOf,
   note,
   rulePath,
   shown,
@@ -34,48 +31,12 @@ import {
   type Viewer,
 } from './page.ts';
 
-type Seen = {
-  namespace: string;
-  purpose: string;
-  rules: readonly RuleRow[];
-  hidden: readonly string[];
-  pods: readonly PodView[];
-  seesPods: boolean;
-  seesNetworks: boolean;
-  seesShares: boolean;
-  mark: string;
-};
-
-/** Undefined: there is none, or the viewer may see nothing of it. */
-const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen | undefined> => {
+const seen = (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<SeenCnf | undefined> => {
   const [namespace = '', purpose = ''] = parts;
-  const resources = firewallKinds.flatMap(({ kind }) => resourceOf(kind) ?? []);
-  const sight = await sightOf(
-    deps,
-    viewer,
-    [CNFS, PODS, SHARES, ...resources].map((one) => [namespace, one] as const),
-  );
-  const rules = deps.overview
-    .rulesOf({ namespace, purpose })
-    .filter(({ object: { kind } }) => firewallKinds.some((one) => one.kind === kind))
-    .filter(({ object: { kind } }) => seesKind(sight, namespace, kind));
-  const seesPods = sight.sees(namespace, CNFS);
-  const pods = seesPods ? deps.overview.podsOf({ namespace, purpose }) : [];
-  if (rules.length === 0 && pods.length === 0) return undefined;
-  const hidden = resources
-    .filter((one) => !sight.sees(namespace, one))
-    .map(({ resource }) => resource);
-  const seesNetworks = sight.sees(namespace, PODS);
-  const versions = rules.map(({ object: { metadata } }) => [
-    metadata.uid,
-    metadata.resourceVersion,
-  ]);
-  const seesShares = seesNetworks && sight.sees(namespace, SHARES);
-  const mark = markOf(JSON.stringify([versions, hidden, pods, seesNetworks, seesShares]));
-  return { namespace, purpose, rules, hidden, pods, seesPods, seesNetworks, seesShares, mark };
+  return seenCnf(deps, viewer, { namespace, purpose }, { kinds: firewallKinds });
 };
 
-const show = async (deps: PageDeps, found: Seen, { url }: At): Promise<Omit<Page, 'mark'>> => {
+const show = async (deps: PageDeps, found: SeenCnf, { url }: At): Promise<Omit<Page, 'mark'>> => {
   const { namespace, purpose } = found;
   const title = `What flows where: ${shown(purpose)}`;
   const head = html`<p>
@@ -98,7 +59,7 @@ export const firewallPage = costlyPage(seen, show);
 const BUSY = 'Many people ask for firewalls and rules at this moment. Reload the page.';
 
 /** What is not whole would be wrong. */
-const whyNot = ({ hidden, rules }: Seen): string | undefined => {
+const whyNot = ({ hidden, rules }: SeenCnf): string | undefined => {
   if (hidden.length > 0)
     return `You may not list ${hidden.join(', ')} here, so this page cannot tell what the firewall does.`;
   if (rules.length > MAX_COMPILED)
@@ -157,7 +118,7 @@ const choice = (name: 'in' | 'out', given: string, networks: readonly string[]):
 };
 
 const wholly = (
-  { namespace, rules, pods }: Seen,
+  { namespace, rules, pods }: SeenCnf,
   { map, trace, shares }: FirewallView & { shares: SharesOf | undefined },
   { head, form }: { head: Html; form: Html },
 ): Html => {

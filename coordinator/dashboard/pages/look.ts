@@ -1,12 +1,13 @@
 /** What a page gets: the overview, and only through the rights of its viewer. */
-import { resourceOf, type Listed } from '../resources.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import { CNFS, listedOf, PODS, resourceOf, ROLL_OUTS, SHARES, type Listed } from '../resources.ts';
 import type { Rights, Sight } from '../viewer/rights.ts';
 import type { EventsSeen } from '../events-seen.ts';
-import type { Overview } from '../overview.ts';
+import type { Cnf, Overview, PodView, RollOut, RuleRow } from '../overview.ts';
 import type { Explain } from '../explain.ts';
 import type { FirewallOf } from '../firewall-view.ts';
 import type { SharesIn } from '../shares.ts';
-import type { Page, Viewer } from './page.ts';
+import { markOf, type Page, type Viewer } from './page.ts';
 
 export type PageDeps = {
   overview: Overview;
@@ -17,14 +18,15 @@ export type PageDeps = {
   shares: SharesIn;
 };
 
-export const sightOf = (
+export const sightIn = (
   { rights }: Pick<PageDeps, 'rights'>,
   { user }: Viewer,
-  asked: readonly (readonly [namespace: string, listed: Listed])[],
+  namespace: string,
+  asked: readonly Listed[],
 ): Promise<Sight> =>
   rights.of(
     user,
-    asked.map(([namespace, listed]) => ({ namespace, listed })),
+    asked.map((listed) => ({ namespace, listed })),
   );
 
 /** Where a page is. */
@@ -55,4 +57,50 @@ export const costlyPage = <Seen extends { mark: string }>(
 export const seesKind = ({ sees }: Sight, namespace: string, kind: string): boolean => {
   const listed = resourceOf(kind);
   return listed !== undefined && sees(namespace, listed);
+};
+
+/** A CNF, as far as a viewer may see it. */
+export type SeenCnf = Cnf & {
+  /** Of the kinds that the page shows. */
+  rules: readonly RuleRow[];
+  pods: readonly PodView[];
+  rollOuts: readonly RollOut[];
+  /** What of these kinds the viewer may not list. */
+  hidden: readonly string[];
+  seesPods: boolean;
+  seesNetworks: boolean;
+  seesShares: boolean;
+  mark: string;
+};
+
+/** Undefined: there is none, or the viewer may see nothing of it. */
+export const seenCnf = async (
+  deps: PageDeps,
+  viewer: Viewer,
+  cnf: Cnf,
+  { kinds, also = [] }: { kinds: readonly KindDefinition[]; also?: readonly Listed[] },
+): Promise<SeenCnf | undefined> => {
+  const { overview } = deps;
+  const resources = kinds.map(listedOf);
+  // Asked whether or not it is there, so that the answer is the same.
+  const asked = [CNFS, PODS, SHARES, ...also, ...resources];
+  const sight = await sightIn(deps, viewer, cnf.namespace, asked);
+  const sees = (listed: Listed): boolean => sight.sees(cnf.namespace, listed);
+  const seen = new Set(kinds.filter((one) => sees(listedOf(one))).map(({ kind }) => kind));
+  const rules = overview.rulesOf(cnf).filter(({ object }) => seen.has(object.kind));
+  const pods = sees(CNFS) ? overview.podsOf(cnf) : [];
+  if (rules.length === 0 && pods.length === 0) return undefined;
+  const versions = rules.map(({ object: { metadata } }) => [
+    metadata.uid,
+    metadata.resourceVersion,
+  ]);
+  const beside = {
+    pods,
+    rollOuts: sees(ROLL_OUTS) ? overview.rollOutsOf(cnf) : [],
+    hidden: resources.filter((one) => !sees(one)).map(({ resource }) => resource),
+    seesPods: sees(CNFS),
+    seesNetworks: sees(PODS),
+    seesShares: sees(PODS) && sees(SHARES),
+  };
+  return { ...cnf, rules, ...beside, mark: markOf(JSON.stringify([versions, beside])) };
 };

@@ -1,12 +1,12 @@
 /** One rule: what `sdewan explain` says of it. */
 import type { Explained } from '../explain.ts';
 import type { Explanation } from '../../views/explanation.ts';
-import { podStatesOf } from '../../views/rules.ts';
-import { CNFS, EVENTS, PODS, resourceOf, ruleResources } from '../resources.ts';
+import { CNFS, EVENTS, listedOf, PODS, resourceOf, shownKinds } from '../resources.ts';
 import type { RuleRow } from '../overview.ts';
+import type { Sight } from '../viewer/rights.ts';
 import { podCell, stateWords, TONES } from './cnf.ts';
 import { eventTable } from './events.ts';
-import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
+import { costlyPage, seesKind, sightIn, type At, type PageDeps } from './look.ts';
 import {
   cnfPath,
   html,
@@ -26,7 +26,7 @@ import { packagesText } from '../../views/rendered.ts';
 
 type Seen = {
   rule: RuleRow;
-  sight: Awaited<ReturnType<typeof sightOf>>;
+  sight: Sight;
   events: ReturnType<PageDeps['events']['latest']>;
   mark: string;
 };
@@ -36,10 +36,8 @@ const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen
   const [namespace = '', kind = '', name = ''] = parts;
   const listed = resourceOf(kind);
   if (!listed) return undefined;
-  const sight = await sightOf(deps, viewer, [
-    ...[CNFS, EVENTS, PODS].map((one) => [namespace, one] as const),
-    ...ruleResources.map(([, one]) => [namespace, one] as const),
-  ]);
+  const asked = [CNFS, EVENTS, PODS, ...shownKinds.map(listedOf)];
+  const sight = await sightIn(deps, viewer, namespace, asked);
   const rule = seesKind(sight, namespace, kind)
     ? deps.overview.ruleNamed(namespace, kind, name)
     : undefined;
@@ -48,7 +46,7 @@ const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen
   const events = sight.sees(namespace, EVENTS)
     ? deps.events.latest().filter(({ involved }) => involved.uid === uid)
     : [];
-  const rights = ruleResources.map(([one]) => seesKind(sight, namespace, one));
+  const rights = asked.map((one) => sight.sees(namespace, one));
   const mark = markOf(JSON.stringify([uid, resourceVersion, events, rights]));
   return { rule, sight, events, mark };
 };
@@ -139,10 +137,7 @@ const podTable = (rule: Explanation['rule']): Html =>
   table(
     'In force on',
     ['Pod', 'State', 'Message'],
-    podStatesOf(
-      rule,
-      rule.podStates.map(({ pod }) => pod),
-    ).map((pod) => [shown(pod.pod), podCell(pod), shown(pod.message ?? '') || '–']),
+    rule.podStates.map((pod) => [shown(pod.pod), podCell(pod), shown(pod.message ?? '') || '–']),
   );
 
 const related = (caption: string, namespace: string, rules: Explanation['refersTo']): Html =>
