@@ -55,6 +55,24 @@ export const ruleStateWith = (rule: RuleObject, status: RuleStatus | undefined):
   return { ...place, ...verdictOf(rule, status), ...seen };
 };
 
+/** Rules that have one cause in common. `since`: when the first of them had it. */
+export type OneCause = {
+  first: RuleStateView;
+  all: readonly RuleStateView[];
+  since: string | undefined;
+};
+
+export const byCause = (rules: readonly RuleStateView[]): OneCause[] => {
+  const groups = Map.groupBy(rules, ({ namespace, cnf, state, reason, cause }) =>
+    JSON.stringify([namespace, cnf, state, reason, cause]),
+  );
+  return [...groups.values()].flatMap((all) => {
+    const [first] = all;
+    const since = all.flatMap((one) => one.since ?? []).sort()[0];
+    return first ? [{ first, all, since }] : [];
+  });
+};
+
 type Verdict = Pick<RuleStateView, 'state' | 'reason' | 'cause' | 'cure' | 'since'>;
 
 const LOOK_AT_COORDINATOR =

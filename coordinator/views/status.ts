@@ -5,10 +5,18 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import {
   cnfDeploymentResource,
   type CnfDeployment,
+  type CnfDeploymentStatus,
+  type FleetCondition,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { few } from '#shared/util/few.ts';
 import { rightsOf } from './rights.ts';
-import { ruleStateOf, ruleStateSchema, type RuleStateView } from './rule-state.ts';
+import {
+  byCause,
+  ruleStateOf,
+  ruleStateSchema,
+  type OneCause,
+  type RuleStateView,
+} from './rule-state.ts';
 import { ageOf } from './output/age.ts';
 import { API_VERSION, headOf } from './output/format.ts';
 import { printable, table } from './output/table.ts';
@@ -110,12 +118,16 @@ const servedState = (state: RuleStateView, facts: ClusterFacts): RuleStateView =
     : state;
 };
 
+/** Why a CNFDeployment has failed, or cannot go on. */
+export const degradedIn = ({ conditions = [] }: CnfDeploymentStatus): FleetCondition | undefined =>
+  conditions.find(({ type, status }) => type === 'Degraded' && status === 'True');
+
 type RollOut = z.infer<typeof rollOutSchema>;
 
 /** Undefined for one at its end. */
 const rollOutOf = ({ metadata, status = {} }: CnfDeployment): RollOut | undefined => {
-  const { conditions = [], message = '', stage = 'New', stageTime } = status;
-  const trouble = conditions.find(({ type, status: is }) => type === 'Degraded' && is === 'True');
+  const { message = '', stage = 'New', stageTime } = status;
+  const trouble = degradedIn(status);
   if (!trouble && stage === 'Current') return undefined;
   const told = trouble
     ? { stage: trouble.reason, since: trouble.lastTransitionTime, message: trouble.message }
@@ -194,10 +206,7 @@ export const statusText = (view: StatusView, { isWide, hasNamespaces, now }: Sho
   const rollOuts = view.cnfs.flatMap(({ namespace, rollOut }) =>
     rollOut === undefined ? [] : [rollOutLine(rollOut, { namespace, hasNamespaces, now })],
   );
-  const groups = Map.groupBy(view.notInSync, ({ namespace, cnf, state, reason, cause }) =>
-    JSON.stringify([namespace, cnf, state, reason, cause]),
-  );
-  const blocks = [...groups.values()].map((group) =>
+  const blocks = byCause(view.notInSync).map((group) =>
     blockOf(group, { isWide, hasNamespaces, now }),
   );
   return [cnfs, ...troubles, ...rollOuts, ...blocks].join('\n');
@@ -215,17 +224,13 @@ const rollOutLine = (
 const shareText = (given: { up: number; total: number } | undefined): string =>
   given ? `${given.up}/${given.total}` : '-';
 
-/** Rules that have one cause in common are one block. */
 const blockOf = (
-  group: readonly RuleStateView[],
+  { first, all, since }: OneCause,
   { isWide, hasNamespaces, now }: Shown,
 ): string => {
-  const [first] = group;
-  if (!first) return '';
-  const names = group.map(({ kind, name }) => `${kind}/${name}`);
+  const names = all.map(({ kind, name }) => `${kind}/${name}`);
   const cnf =
     first.cnf === '' ? '' : ` of ${hasNamespaces ? `${first.namespace}/` : ''}${first.cnf}`;
-  const since = group.flatMap((one) => one.since ?? []).sort()[0];
   const age = since === undefined ? '' : `, for ${ageOf(since, now)}`;
   return [
     `${isWide ? names.join(', ') : few(names)}${cnf}: ${STATE_WORDS[first.state]}: ${first.reason}${age}`,

@@ -5,7 +5,7 @@ import { STATE_WORDS } from '../../views/status.ts';
 import { CNFS, POLICY, ROLL_OUTS, shownKinds } from '../resources.ts';
 import type { PodView, RuleRow } from '../overview.ts';
 import { costlyPage, seenCnf, type At, type PageDeps, type SeenCnf } from './look.ts';
-import { podTroubles, rollOutTroubles, ruleTroubles, troublesFirst } from './troubles.ts';
+import { whatIsWrong } from './troubles.ts';
 import { policyTable, rollOutTable, tunnelTable, wanTable } from './uplinks.ts';
 import {
   asked,
@@ -66,13 +66,8 @@ const show = async (deps: PageDeps, found: SeenCnf, { url }: At): Promise<Omit<P
       in sync.
       ${purpose === '' ? '' : html`${link(firewallPath(namespace, purpose), 'What flows where')}.`}
     </p>
-    ${troublesFirst([
-      ...ruleTroubles(all),
-      ...podTroubles(cnf, pods),
-      ...rollOutTroubles(cnf, rollOuts),
-    ])}
-    ${wanTable(namespace, pods, shares)} ${tunnelTable(pods, all)} ${rollOutTable(rollOuts)}
-    ${policyTable(all, stateCell)}
+    ${whatIsWrong(all, [found])} ${wanTable(namespace, pods, shares)} ${tunnelTable(pods, all)}
+    ${rollOutTable(rollOuts)} ${policyTable(all, stateCell)}
     ${seesPods ? podTable(pods) : note(`You may not list ${CNFS.resource} here, so nothing is said of pods.`)}
     ${formOf(cnfPath(namespace, purpose), filter)}
     ${table(

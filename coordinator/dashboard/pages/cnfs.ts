@@ -1,10 +1,17 @@
 /** All CNFs that a viewer may see. */
 import { few } from '#shared/util/few.ts';
 import { CNFS, resourceOf, ROLL_OUTS } from '../resources.ts';
-import { sumOf, type PodView, type Tally, type Overview } from '../overview.ts';
+import {
+  sumOf,
+  type Cnf,
+  type Overview,
+  type PodView,
+  type RollOut,
+  type Tally,
+} from '../overview.ts';
 import type { Sight } from '../viewer/rights.ts';
 import { seesKind, type PageDeps } from './look.ts';
-import { podTroubles, rollOutTroubles, ruleTroubles, troublesFirst } from './troubles.ts';
+import { whatIsWrong } from './troubles.ts';
 import {
   asked,
   cnfPath,
@@ -24,18 +31,14 @@ import {
   type Viewer,
 } from './page.ts';
 
-export type CnfRow = {
-  namespace: string;
-  purpose: string;
-  rules: Tally;
-  /** Undefined: the viewer may not see them. */
-  pods: readonly PodView[] | undefined;
-};
+type VisibleCnf = Cnf & { rules: Tally };
+/** `pods`: undefined where the viewer may not see them. */
+type CnfRow = VisibleCnf & { pods: readonly PodView[] | undefined; rollOuts: readonly RollOut[] };
 
 const ROWS = 100;
 
 /** Without those of which the viewer may see nothing. */
-const visibleCnfs = (overview: Overview, sight: Sight): Omit<CnfRow, 'pods'>[] =>
+const visibleCnfs = (overview: Overview, sight: Sight): VisibleCnf[] =>
   [...overview.tallies()]
     .flatMap(([namespace, cnfs]) =>
       [...cnfs].flatMap(([purpose, kinds]) => {
@@ -71,21 +74,15 @@ export const cnfsPage = async (deps: PageDeps, viewer: Viewer, url: URL): Promis
   const rows = all.map((cnf): CnfRow => ({
     ...cnf,
     pods: sight.sees(cnf.namespace, CNFS) ? overview.podsOf(cnf) : undefined,
+    rollOuts: sight.sees(cnf.namespace, ROLL_OUTS) ? overview.rollOutsOf(cnf) : [],
   }));
   const found = rows.filter((cnf) => nameOf(cnf).includes(search));
   const part = partOf(found, url.searchParams.get('page'), ROWS);
   const out = overview.out((rule) => isAsked(rule) && seesKind(sight, rule.namespace, rule.kind));
-  const troubles = [
-    ...ruleTroubles([...out]),
-    ...rows.flatMap((cnf) => podTroubles(cnf, cnf.pods ?? [])),
-    ...rows
-      .filter((cnf) => sight.sees(cnf.namespace, ROLL_OUTS))
-      .flatMap((cnf) => rollOutTroubles(cnf, overview.rollOutsOf(cnf))),
-  ];
   return pageOf(
     'CNFs',
     html`${sight.isPartial ? note(PARTIAL) : ''}
-      ${all.length === 0 ? nothing(overview, namespace) : troublesFirst(troubles)}
+      ${all.length === 0 ? nothing(overview, namespace) : whatIsWrong([...out], rows)}
       <form id="filter" method="get" action="/#filter" role="search">
         ${namespaceField(namespace, { names, isPartial: sight.isPartial })}
         <label for="q">Name</label>
@@ -99,8 +96,7 @@ export const cnfsPage = async (deps: PageDeps, viewer: Viewer, url: URL): Promis
 const PARTIAL =
   'There are more namespaces than the API server is asked about for one page. Write the one that you want into the field above.';
 
-const nameOf = ({ namespace, purpose }: Pick<CnfRow, 'namespace' | 'purpose'>): string =>
-  `${namespace}/${purpose}`;
+const nameOf = ({ namespace, purpose }: Cnf): string => `${namespace}/${purpose}`;
 
 const cnfTable = (rows: readonly CnfRow[]): Html =>
   table(

@@ -1,7 +1,8 @@
 /** What is wrong, before all else: each with its message and what to do. */
 import { few } from '#shared/util/few.ts';
-import { STATE_WORDS } from '../../views/status.ts';
-import type { PodView, RollOut, RuleRow } from '../overview.ts';
+import { byCause } from '../../views/rule-state.ts';
+import { degradedIn, STATE_WORDS } from '../../views/status.ts';
+import type { Cnf, PodView, RollOut, RuleRow } from '../overview.ts';
 import {
   cnfPath,
   html,
@@ -15,7 +16,7 @@ import {
   type Tone,
 } from './page.ts';
 
-export type Trouble = {
+type Trouble = {
   tone: Tone;
   words: string;
   /** Whom it concerns. */
@@ -24,44 +25,36 @@ export type Trouble = {
   message: string;
   cure: string;
 };
-type Place = { namespace: string; purpose: string };
 
 const NAMED = 5;
 const MOST = 50;
 
 /** Rules that have one cause in common are one trouble. */
-export const ruleTroubles = (rows: readonly RuleRow[]): Trouble[] => {
-  const groups = Map.groupBy(rows, ({ state: { namespace, cnf, state, reason, cause } }) =>
-    JSON.stringify([namespace, cnf, state, reason, cause]),
-  );
-  return [...groups.values()].flatMap((group) => {
-    const [first] = group;
-    if (!first || first.state.state === 'InSync') return [];
-    const { namespace, cnf, state, reason, cause, cure = '' } = first.state;
-    const links = group
-      .slice(0, NAMED)
-      .map(({ state: { kind, name } }) => link(rulePath(namespace, kind, name), `${kind}/${name}`));
-    const more = group.length - links.length;
-    const all = html`, ${link(`${cnfPath(namespace, cnf)}?state=out#search`, `and ${more} more`)}`;
-    return [
-      {
+const ruleTroubles = (rows: readonly RuleRow[]): Trouble[] =>
+  byCause(rows.map((row) => row.state).filter(({ state }) => state !== 'InSync')).map(
+    ({ first: { namespace, cnf, state, reason, cause, cure = '' }, all, since = '' }) => {
+      const links = all
+        .slice(0, NAMED)
+        .map(({ kind, name }) => link(rulePath(namespace, kind, name), `${kind}/${name}`));
+      const more = all.length - links.length;
+      const rest = html`, ${link(`${cnfPath(namespace, cnf)}?state=out#search`, `and ${more} more`)}`;
+      return {
         tone: state === 'NotInSync' ? 'bad' : 'wait',
         words: `${STATE_WORDS[state]}: ${reason}`,
-        about: html`${listed(links)}${more > 0 ? all : ''}${placeOf({ namespace, purpose: cnf })}`,
-        since: group.flatMap((one) => one.state.since ?? []).sort()[0] ?? '',
+        about: html`${listed(links)}${more > 0 ? rest : ''}${placeOf({ namespace, purpose: cnf })}`,
+        since,
         message: cause,
         cure,
-      },
-    ];
-  });
-};
+      };
+    },
+  );
 
-const placeOf = ({ namespace, purpose }: Place): Html =>
+const placeOf = ({ namespace, purpose }: Cnf): Html =>
   html` of ${purpose === '' ? 'no CNF' : link(cnfPath(namespace, purpose), purpose)} in
   ${shown(namespace)}`;
 
 /** The same on several pods is one. */
-export const podTroubles = (cnf: Place, pods: readonly PodView[]): Trouble[] => {
+const podTroubles = (cnf: Cnf, pods: readonly PodView[]): Trouble[] => {
   const alike = Map.groupBy(
     pods.flatMap((pod) => faultsOf(pod).map((fault) => ({ pod: pod.name, fault }))),
     ({ fault: { since: _since, ...rest } }) => JSON.stringify(rest),
@@ -112,9 +105,9 @@ const faultsOf = (pod: PodView): (Omit<Trouble, 'about'> & { what: string })[] =
     })),
 ];
 
-export const rollOutTroubles = (cnf: Place, rollOuts: readonly RollOut[]): Trouble[] =>
-  rollOuts.flatMap(({ name, status: { conditions = [], message = '' } }): Trouble[] => {
-    const degraded = conditions.find((one) => one.type === 'Degraded' && one.status === 'True');
+const rollOutTroubles = (cnf: Cnf, rollOuts: readonly RollOut[]): Trouble[] =>
+  rollOuts.flatMap(({ name, status }): Trouble[] => {
+    const degraded = degradedIn(status);
     if (!degraded) return [];
     return [
       {
@@ -122,13 +115,20 @@ export const rollOutTroubles = (cnf: Place, rollOuts: readonly RollOut[]): Troub
         words: degraded.reason,
         about: html`CNFDeployment/${shown(name)}${placeOf(cnf)}`,
         since: degraded.lastTransitionTime,
-        message: degraded.message || message,
+        message: degraded.message || (status.message ?? ''),
         cure: `kubectl describe cnfdeployment -n ${cnf.namespace} ${name}`,
       },
     ];
   });
 
-export const troublesFirst = (troubles: readonly Trouble[]): Html => {
+type Watched = Cnf & { pods: readonly PodView[] | undefined; rollOuts: readonly RollOut[] };
+
+export const whatIsWrong = (rules: readonly RuleRow[], cnfs: readonly Watched[]): Html => {
+  const troubles = [
+    ...ruleTroubles(rules),
+    ...cnfs.flatMap((cnf) => podTroubles(cnf, cnf.pods ?? [])),
+    ...cnfs.flatMap((cnf) => rollOutTroubles(cnf, cnf.rollOuts)),
+  ];
   const urgent = troubles.toSorted((a, b) => Number(a.tone !== 'bad') - Number(b.tone !== 'bad'));
   const more = troubles.length - MOST;
   return html`<h2>What is wrong</h2>
