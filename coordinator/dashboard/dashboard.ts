@@ -50,24 +50,15 @@ export type Dashboard = {
 
 export const createDashboard = (options: DashboardOptions): Dashboard => {
   const { client, clock, log, namespace, sources } = options;
+  const watched = { client, namespace, onChange: () => overview.mark(), clock, log };
   /** Those that only make others, which agents do not apply. */
   const makers = new Rules({
-    client,
-    namespace,
+    ...watched,
     kinds: kinds.filter(({ uci }) => uci === undefined),
     revisionOf: () => '',
     isRead: () => false,
-    onChange: () => overview.mark(),
-    clock,
-    log,
   });
-  const rollOuts = createRollOuts({
-    client,
-    namespace,
-    onChange: () => overview.mark(),
-    clock,
-    log,
-  });
+  const rollOuts = createRollOuts(watched);
   const overview = new Overview({
     ...sources,
     rollOuts,
@@ -76,14 +67,7 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
     silentAfterMs: options.silentAfterMs,
     clock,
   });
-  const events = createEventsSeen({
-    client,
-    namespace,
-    component: 'sdewan-coordinator',
-    onChange: () => overview.mark(),
-    clock,
-    log,
-  });
+  const events = createEventsSeen({ ...watched, component: 'sdewan-coordinator' });
   const reviews = createReviews(client);
   const sessions = createSessions(clock);
   const stopped = new AbortController();
@@ -94,8 +78,8 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
     clock,
     log,
   });
-  const reader = createRuleReader(client);
   const known = {
+    reader: createRuleReader(client),
     podsKnown: sources.podsKnown,
     networkAnnotations: (...of: Parameters<CnfPods['networkAnnotations']>) =>
       sources.pods.networkAnnotations(...of),
@@ -103,9 +87,9 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
   const app = createApp({
     overview,
     events,
-    explain: createExplain({ reader, ...known }),
-    firewall: createFirewall({ reader, ...known }),
-    shares: createShares({ reader, ...known }),
+    explain: createExplain(known),
+    firewall: createFirewall(known),
+    shares: createShares(known),
     reviews,
     rights: createRights(reviews, clock),
     sessions,

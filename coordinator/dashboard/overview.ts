@@ -15,8 +15,10 @@ import type { PodKnowledge } from '../controllers/cnf-status/status.ts';
 import type { PodReport } from '../rule-status/pod-report.ts';
 import type { Rules, RuleVersion } from '../sources/rules.ts';
 import { upKey } from '../reports/reports.ts';
-import type { CnfDeploymentStatus } from '#shared/resources/other-kinds/cnf-deployment.ts';
-import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeploymentStatus,
+} from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { Rule } from '../sources/rule.ts';
 
 /** `purpose` '': of rules that have none. */
@@ -65,7 +67,7 @@ export type PodView = {
 /** `since`: as far as this coordinator has seen. */
 type Seen = { since: string };
 export type Wan = Information['wans'][number] & Seen;
-export type Tunnel = Information['tunnels'][number] & Seen;
+type Tunnel = Information['tunnels'][number] & Seen;
 
 export type RollOut = { name: string; status: CnfDeploymentStatus };
 
@@ -118,7 +120,7 @@ export class Overview {
   /** Rules that are not in sync. */
   *out(isWanted: (rule: Rule) => boolean): Iterable<RuleRow> {
     for (const version of this.#all())
-      if (tallyOf(version.rule).inSync === 0 && isWanted(version.rule)) yield rowOf(version);
+      if (!isInSync(version.rule) && isWanted(version.rule)) yield rowOf(version);
   }
 
   rollOutsOf({ namespace, purpose }: Cnf): RollOut[] {
@@ -261,16 +263,21 @@ const added = (one: Tally, other: Tally): Tally => ({
 
 const NO_DRIFT = { count: 0, lastTime: '' };
 
-const tallyOf = ({ deletedAt, generation, status = {} }: Rule): Tally => {
-  const { conditions = [], drift = NO_DRIFT, inSync = false, observedGeneration = 0 } = status;
-  const isInSync = deletedAt === undefined && inSync && observedGeneration >= generation;
+const isInSync = ({ deletedAt, generation, status = {} }: Rule): boolean =>
+  deletedAt === undefined &&
+  status.inSync === true &&
+  (status.observedGeneration ?? 0) >= generation;
+
+const tallyOf = (rule: Rule): Tally => {
+  const { conditions = [], drift = NO_DRIFT } = rule.status ?? {};
+  const isIn = isInSync(rule);
   const since = conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '';
   return {
-    inSync: Number(isInSync),
+    inSync: Number(isIn),
     total: 1,
     drifts: drift.count,
     lastDrift: drift.lastTime,
-    ...(isInSync ? { inSyncSince: since, outSince: '' } : { inSyncSince: '', outSince: since }),
+    ...(isIn ? { inSyncSince: since, outSince: '' } : { inSyncSince: '', outSince: since }),
   };
 };
 

@@ -3,6 +3,7 @@ import { compileOffline } from '#shared/compile/offline.ts';
 import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { namesAsInterfaces, networksOf } from '../views/networks.ts';
+import { packagesOf } from '../views/rendered.ts';
 import { factsOf, type ExplainDeps } from './explain.ts';
 import type { Cnf, PodView, Wan } from './overview.ts';
 
@@ -33,8 +34,8 @@ export const sharesOf = (
   }));
 };
 
-/** By the WANs of one pod. */
-export type SharesOf = (wans: readonly UpOrDown[]) => readonly Share[];
+/** Those of a WAN, among all of its pod. */
+export type SharesOf = (wan: string, among: readonly UpOrDown[]) => readonly Share[];
 /** Undefined: no pod has a WAN, or too many wait. @throws KubeError */
 export type SharesIn = (
   cnf: Cnf,
@@ -50,13 +51,17 @@ export const createShares =
       const facts = factsOf(rules, { ...cnf, seesPods: false, seesNetworks: true }, known);
       const networks = networksOf(facts, cnf) ?? namesAsInterfaces(rules);
       const { desired, verdicts } = compileOffline(rules, networks);
-      const members = (desired.get('mwan3') ?? []).filter(({ type }) => type === 'member');
-      return (wans) =>
-        verdicts.flatMap(({ rule, sections }) => {
-          const made = new Set(sections.map(({ name }) => name));
-          const own = members.filter(({ name }) => made.has(name)).map(({ options }) => options);
-          return sharesOf(rule.metadata.name, own, wans);
-        });
+      const policies = verdicts.map(({ rule, sections }) => ({
+        policy: rule.metadata.name,
+        members: packagesOf(sections, desired)
+          .flatMap((mwan3) => mwan3.sections)
+          .filter(({ type }) => type === 'member')
+          .map(({ options }) => options),
+      }));
+      return (wan, wans) =>
+        policies
+          .flatMap(({ policy, members }) => sharesOf(policy, members, wans))
+          .filter((share) => share.interface === wan);
     });
     return shares === 'busy' ? undefined : shares;
   };

@@ -149,8 +149,8 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
     clock,
     log: silentLogger,
   });
-  const reader = createRuleReader(readerOf(cluster));
   const known = {
+    reader: createRuleReader(readerOf(cluster)),
     podsKnown,
     networkAnnotations: () => [
       { namespace: 'default', nodus: cluster.networks, selections: undefined, status: undefined },
@@ -162,9 +162,9 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
       latest: () => cluster.events,
       problem: () => '',
     },
-    explain: createExplain({ reader, ...known }),
-    firewall: createFirewall({ reader, ...known }),
-    shares: createShares({ reader, ...known }),
+    explain: createExplain(known),
+    firewall: createFirewall(known),
+    shares: createShares(known),
     rights: createRights(reviews, clock),
   };
   const app = createApp({ ...deps, reviews, sessions, live, isSecure, clock, log: silentLogger });

@@ -46,30 +46,25 @@ export const zoneMapOf = (rules: readonly RuleObject[], networks: NetworkTable):
       ]),
     ),
   );
-  const sections = desired.get(PACKAGE) ?? [];
   const ofType = (type: string) =>
-    sections.flatMap((section) => {
+    (desired.get(PACKAGE) ?? []).flatMap((section) => {
       const made = makers.get(section.name);
       return section.type === type && made ? [{ made, option: optionsOf(section) }] : [];
     });
   return {
-    zones: ofType('zone').flatMap(({ made, option }) =>
-      made.kind === firewallZone.kind
-        ? [
-            {
-              ...made,
-              zone: option('name'),
-              networks: option('network')
-                .split(' ')
-                .filter((one) => one !== ''),
-              input: option('input'),
-              output: option('output'),
-              forward: option('forward'),
-              masquerades: option('masq') === '1',
-            },
-          ]
-        : [],
-    ),
+    zones: ofType('zone')
+      .filter(({ made }) => made.kind === firewallZone.kind)
+      .map(({ made, option }) => ({
+        ...made,
+        zone: option('name'),
+        networks: option('network')
+          .split(' ')
+          .filter((one) => one !== ''),
+        input: option('input'),
+        output: option('output'),
+        forward: option('forward'),
+        masquerades: option('masq') === '1',
+      })),
     forwardings: ofType('forwarding').map(({ made, option }) => ({
       ...made,
       from: option('src'),
@@ -91,10 +86,9 @@ export const zoneMapOf = (rules: readonly RuleObject[], networks: NetworkTable):
       };
     }),
     devices: new Map(
-      sections
-        .filter(({ type, name }) => type === 'zone' && makers.get(name)?.kind !== firewallZone.kind)
-        .map(optionsOf)
-        .map((option) => [option('name'), option('device')]),
+      ofType('zone')
+        .filter(({ made }) => made.kind !== firewallZone.kind)
+        .map(({ option }) => [option('name'), option('device')]),
     ),
     leftOut: verdicts
       .filter(({ sections, verdict }) => sections.length === 0 && verdict !== 'unwanted')

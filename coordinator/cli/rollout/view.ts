@@ -6,6 +6,7 @@ import type {
 import { revisionNumberOf, setOf, type FleetReplicaSet } from '../../controllers/fleet/apps.ts';
 import { ageOf } from '../../views/output/age.ts';
 import { printable, table } from '../../views/output/table.ts';
+import { degradedIn } from '../../views/status.ts';
 
 /** One set of pods serves, of the template that is asked for. */
 export const isAtRest = ({ metadata, spec, status = {} }: CnfDeployment): boolean =>
@@ -74,11 +75,10 @@ const because = (message: string | undefined): string =>
   message === undefined ? '' : `: ${message}`;
 
 /** What keeps the coordinator from looking at all. */
-const troubles = ({ status = {} }: CnfDeployment): string[] =>
-  (status.conditions ?? [])
-    .filter(({ type, status: is }) => type === 'Degraded' && is === 'True')
-    .filter(({ reason }) => reason !== 'RollOutFailed')
-    .map(({ message }) => message);
+const troubles = ({ status = {} }: CnfDeployment): string[] => {
+  const degraded = degradedIn(status);
+  return degraded && degraded.reason !== 'RollOutFailed' ? [degraded.message] : [];
+};
 
 const stateOf = (set: string, { status = {} }: CnfDeployment): string => {
   if (set === status.currentRevision) return 'serves';

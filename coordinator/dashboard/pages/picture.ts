@@ -65,32 +65,30 @@ export const picture = (
   </figure>`;
 };
 
-/** `wan`: its interface; undefined: a tunnel. Equal ones of several pods are one. */
-const uplinksOf = (
-  pods: readonly PodView[],
-  sharesOf: SharesOf | undefined,
-): (Box & { wan: string | undefined; up: boolean })[] => {
-  const all = pods.flatMap(({ wans, tunnels }) => {
-    const shares = sharesOf?.(wans) ?? [];
-    return [
-      ...wans.map(({ interface: wan, up, status }) => {
-        const percents = shares
-          .filter((one) => one.interface === wan)
-          .map(({ percent }) => percent);
-        const share = percents.length === 1 ? `, ${percents[0]} %` : '';
-        return { name: `${up ? '✓' : '✗'} ${wan}`, more: `${status}${share}`, wan, up };
-      }),
-      ...tunnels.map(({ name, up }) => ({
-        name: `${up ? '✓' : '✗'} ${name}`,
-        more: up ? 'tunnel, up' : 'tunnel, down',
-        wan: undefined,
-        up,
-      })),
-    ];
-  });
-  const once = new Map(all.map((one) => [JSON.stringify(one), one]));
-  return [...once.values()].slice(0, MAX_ZONES);
+/** `wan`: its interface; undefined: a tunnel. */
+type Uplink = Box & { wan: string | undefined; up: boolean };
+
+/** Equal ones of several pods are one. */
+const uplinksOf = (pods: readonly PodView[], sharesOf: SharesOf | undefined): Uplink[] => {
+  const all = pods.flatMap(({ wans, tunnels }) => [
+    ...wans.map(({ interface: wan, up, status }): Uplink => {
+      const shares = sharesOf?.(wan, wans) ?? [];
+      const share = shares.length === 1 ? `, ${shares[0]?.percent} %` : '';
+      return { name: wan, more: `${status}${share}`, wan, up };
+    }),
+    ...tunnels.map(({ name, up }): Uplink => {
+      const more = up ? 'tunnel, up' : 'tunnel, down';
+      return { name, more, wan: undefined, up };
+    }),
+  ]);
+  return once(all)
+    .slice(0, MAX_ZONES)
+    .map((one) => ({ ...one, name: `${one.up ? '✓' : '✗'} ${one.name}` }));
 };
+
+const once = <T>(all: readonly T[]): T[] => [
+  ...new Map(all.map((one) => [JSON.stringify(one), one])).values(),
+];
 
 const column = (boxes: readonly Box[]): Html =>
   html`<div>
@@ -105,10 +103,9 @@ const column = (boxes: readonly Box[]): Html =>
 /** In units of rows, whatever their height: each row is ten high, and its box four fifths of it. */
 const linesOf = (lines: readonly Line[], rows: number): Html => {
   const seen = lines.filter(({ from, to }) => from >= 0 && to >= 0);
-  const once = new Map(seen.map((line) => [JSON.stringify(line), line]));
   return html`<div>
     <svg viewBox="0 0 100 ${rows * 10}" preserveAspectRatio="none">
-      ${[...once.values()].map(({ from, to, kind }) => {
+      ${once(seen).map(({ from, to, kind }) => {
         // Apart where two lead the same way.
         const shift = kind === 'redirect' ? 5 : 4;
         const [start, end] = [from * 10 + shift, to * 10 + shift];

@@ -18,23 +18,20 @@ export const wanTable = (
   tableIfAny(
     'WANs',
     ['WAN', 'Pod', 'State', 'Seen so since', 'Share'],
-    pods.flatMap(({ name, wans }) => {
-      const shares = sharesOf?.(wans) ?? [];
-      return wans.map(({ interface: wan, up, status, since }) => [
+    pods.flatMap(({ name, wans }) =>
+      wans.map(({ interface: wan, up, status, since }) => [
         shown(wan),
         shown(name),
         sign(up ? 'good' : 'bad', status),
         time(since),
         listed(
-          shares
-            .filter((one) => one.interface === wan)
-            .map(
-              ({ policy, percent }) =>
-                html`${percent} % of ${link(rulePath(namespace, mwan3Policy.kind, policy), policy)}`,
-            ),
+          (sharesOf?.(wan, wans) ?? []).map(
+            ({ policy, percent }) =>
+              html`${percent} % of ${link(rulePath(namespace, mwan3Policy.kind, policy), policy)}`,
+          ),
         ),
-      ]);
-    }),
+      ]),
+    ),
   );
 
 export const tunnelTable = (pods: readonly PodView[], rules: readonly RuleRow[]): Html | '' =>
