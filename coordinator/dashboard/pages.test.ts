@@ -5,6 +5,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { ready } from '../cli/cluster/testing.ts';
 import { report } from '../testing/facts.ts';
 import type { RecentEvent } from './latest-events.ts';
+import { MAX_COMPILED } from './read-rules.ts';
 import { dashboardOf, podOf, SILENT_AFTER_MS, type Cluster } from './testing.ts';
 import type { Access } from './viewer/reviews.ts';
 
@@ -181,6 +182,15 @@ describe('the page of a CNF, on its traffic', () => {
     expect(words).toContain('net8 cnf-1-a ✗ offline 10m ago 0 % of balance');
     expect(words).toContain('hub-main cnf-1-a ✗ DOWN no proposal 10m ago IpsecHost/hub');
     expect(text).toContain('href="/rule/default/Mwan3Policy/balance"');
+  });
+
+  it('has no shares of more policies than are compiled for a page', async () => {
+    const policies = (count: number) =>
+      Array.from({ length: count }, (_, at) => ruleOf('Mwan3Policy', `p${at}`, { members }));
+    const wordsOfAll = async (count: number): Promise<string> =>
+      (await seen({ ...uplinks, rules: policies(count) }, at)).words;
+    expect(await wordsOfAll(MAX_COMPILED)).toContain('100 % of p0');
+    expect(await wordsOfAll(MAX_COMPILED + 1)).not.toContain('% of');
   });
 
   it('has the stage of a roll-out and what it waits for', async () => {

@@ -6,6 +6,7 @@ import { namesAsInterfaces, networksOf } from '../views/networks.ts';
 import { packagesOf } from '../views/rendered.ts';
 import { factsOf, type ExplainDeps } from './explain.ts';
 import type { Cnf, PodView, Wan } from './overview.ts';
+import { MAX_COMPILED } from './read-rules.ts';
 
 /** `percent`: of what the policy sends now; 0: it stands by, or is down. */
 export type Share = { interface: string; policy: string; percent: number };
@@ -36,7 +37,7 @@ export const sharesOf = (
 
 /** Those of a WAN, among all of its pod. */
 export type SharesOf = (wan: string, among: readonly UpOrDown[]) => readonly Share[];
-/** Undefined: no pod has a WAN, or too many wait. @throws KubeError */
+/** Undefined: no pod has a WAN, there are too many policies, or too many wait. @throws KubeError */
 export type SharesIn = (
   cnf: Cnf,
   pods: readonly Pick<PodView, 'wans'>[],
@@ -46,8 +47,9 @@ export const createShares =
   ({ reader, ...known }: ExplainDeps): SharesIn =>
   async (cnf, pods) => {
     if (pods.every(({ wans }) => wans.length === 0)) return undefined;
-    const shares = await reader.inTurn(async (): Promise<SharesOf> => {
+    const shares = await reader.inTurn(async (): Promise<SharesOf | undefined> => {
       const rules = await reader.allOf(cnf, [mwan3Policy]);
+      if (rules.length > MAX_COMPILED) return undefined;
       const facts = factsOf(rules, { ...cnf, seesPods: false, seesNetworks: true }, known);
       const networks = networksOf(facts, cnf) ?? namesAsInterfaces(rules);
       const { desired, verdicts } = compileOffline(rules, networks);
