@@ -202,6 +202,8 @@ describe('the page of a CNF, on its traffic', () => {
     );
     const may = (_: string, { resource }: Access) => resource !== 'cnfdeployments';
     expect((await seen({ ...usual, rollOuts, may }, at)).words).not.toContain('Staging');
+    const fresh = await seen({ ...usual, rollOuts: [rollOut({})] }, at);
+    expect(fresh.words).toContain('edge … New –');
   });
 
   it('has NetworkPolicies with the pods that they protect, each with a page', async () => {

@@ -18,7 +18,7 @@ import {
   NO_PURPOSE,
   partLinks,
   partOf,
-  rulePath,
+  ruleLink,
   shown,
   sign,
   table,
@@ -51,9 +51,8 @@ const seen = (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<SeenCnf | 
 
 const show = async (deps: PageDeps, found: SeenCnf, { url }: At): Promise<Omit<Page, 'mark'>> => {
   const { namespace, purpose, rules: all, pods, rollOuts, seesPods, hidden } = found;
-  const cnf = { namespace, purpose };
   const rules = all.filter(({ state }) => state.kind !== POLICY);
-  const shares = found.seesShares ? await deps.shares(cnf, pods) : undefined;
+  const shares = found.seesShares ? await deps.shares(found, pods) : undefined;
   const filter = { search: asked(url, 'q').toLowerCase(), state: asked(url, 'state') };
   const part = partOf(
     rules.filter((rule) => fits(rule, filter)),
@@ -143,7 +142,7 @@ const ruleCells = (row: RuleRow, pods: readonly string[]): (string | Html)[] => 
   const out = states.filter((one) => one.state !== 'InSync');
   const more = out.length - NAMED;
   return [
-    link(rulePath(state.namespace, state.kind, state.name), `${state.kind}/${state.name}`),
+    ruleLink(state),
     stateCell(row),
     time(state.since),
     html`${states.length - out.length} of ${states.length}

@@ -20,7 +20,7 @@ import {
   html,
   link,
   note,
-  rulePath,
+  ruleLink,
   shown,
   sign,
   table,
@@ -124,7 +124,7 @@ const wholly = (
 ): Html => {
   const states = new Map(rules.map(({ state }) => [`${state.kind}/${state.name}`, state.state]));
   const made = (one: { kind: string; name: string }): Html =>
-    html`${link(rulePath(namespace, one.kind, one.name), `${one.kind}/${one.name}`)}
+    html`${ruleLink({ namespace, ...one })}
     ${states.get(`${one.kind}/${one.name}`) === 'InSync' ? '' : sign('bad', 'not in sync')}`;
   return html`${head}
   ${map.zones.length > MAX_ZONES ? note(`A picture of ${map.zones.length} zones would be a tangle; the tables have all.`) : picture(map, pods, shares)}

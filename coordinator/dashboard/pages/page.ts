@@ -58,7 +58,7 @@ export const time = (moment: string | undefined): Html => {
 
 const TIMES = /<time datetime="([^"]*)">([^<]*)<\/time>/g;
 
-/** How long ago each time of `time` was, with the time itself for who points at it. */
+/** How long ago each time of `time` was; a user who points at it sees the time itself. */
 export const withAges = async (body: Html, now: number): Promise<Html> =>
   raw(
     (await body)
@@ -124,6 +124,9 @@ export const tableIfAny = (...given: Parameters<typeof table>): Html | '' =>
 
 export const link = (path: string, words: string): Html =>
   html`<a href="${path}">${shown(words)}</a>`;
+
+export const ruleLink = (rule: { namespace: string; kind: string; name: string }): Html =>
+  link(rulePath(rule.namespace, rule.kind, rule.name), `${rule.kind}/${rule.name}`);
 
 export const listed = (items: readonly Html[]): Html =>
   html`${items.map((item, at) => html`${at === 0 ? '' : ', '}${item}`)}`;

@@ -13,7 +13,7 @@ import {
   link,
   markOf,
   note,
-  rulePath,
+  ruleLink,
   shown,
   sign,
   table,
@@ -145,7 +145,7 @@ const related = (caption: string, namespace: string, rules: Explanation['refersT
     caption,
     ['Rule', 'State', 'Field'],
     rules.map(({ kind, name, state, path }) => [
-      link(rulePath(namespace, kind, name), `${kind}/${name}`),
+      ruleLink({ namespace, kind, name }),
       shown(state),
       shown(path),
     ]),

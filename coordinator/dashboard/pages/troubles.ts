@@ -8,7 +8,7 @@ import {
   html,
   link,
   listed,
-  rulePath,
+  ruleLink,
   shown,
   sign,
   time,
@@ -33,9 +33,7 @@ const MOST = 50;
 const ruleTroubles = (rows: readonly RuleRow[]): Trouble[] =>
   byCause(rows.map((row) => row.state).filter(({ state }) => state !== 'InSync')).map(
     ({ first: { namespace, cnf, state, reason, cause, cure = '' }, all, since = '' }) => {
-      const links = all
-        .slice(0, NAMED)
-        .map(({ kind, name }) => link(rulePath(namespace, kind, name), `${kind}/${name}`));
+      const links = all.slice(0, NAMED).map(ruleLink);
       const more = all.length - links.length;
       const rest = html`, ${link(`${cnfPath(namespace, cnf)}?state=out#search`, `and ${more} more`)}`;
       return {

@@ -8,7 +8,18 @@ import { policyEnforcementStatusSchema } from '#shared/resources/other-kinds/pol
 import type { PodView, RollOut, RuleRow } from '../overview.ts';
 import { POLICY } from '../resources.ts';
 import type { SharesOf } from '../shares.ts';
-import { html, link, listed, rulePath, shown, sign, tableIfAny, time, type Html } from './page.ts';
+import {
+  html,
+  link,
+  listed,
+  ruleLink,
+  rulePath,
+  shown,
+  sign,
+  tableIfAny,
+  time,
+  type Html,
+} from './page.ts';
 
 export const wanTable = (
   namespace: string,
@@ -57,25 +68,22 @@ const remoteOf = (tunnel: string, rules: readonly RuleRow[]): Html => {
   const made = rules.filter(
     ({ state }) => REMOTES.has(state.kind) && tunnel.startsWith(`${uciName(state.name)}-`),
   );
-  if (made.length === 0) return html`–`;
-  return listed(
-    made.map(({ state: { namespace, kind, name } }) =>
-      link(rulePath(namespace, kind, name), `${kind}/${name}`),
-    ),
-  );
+  return made.length === 0 ? html`–` : listed(made.map(({ state }) => ruleLink(state)));
 };
 
 export const rollOutTable = (rollOuts: readonly RollOut[]): Html | '' =>
   tableIfAny(
     'Roll-outs',
     [cnfDeploymentResource.kind, 'Stage', 'Since', 'Waits for', 'Active pod'],
-    rollOuts.map(({ name, status: { stage = '', stageTime, waitsFor = [], message, active } }) => [
-      shown(name),
-      sign(stage === 'Current' ? 'good' : 'wait', stage === 'Current' ? 'none under way' : stage),
-      time(stageTime),
-      shown(waitsFor.join('; ') || message || '–'),
-      shown(active ?? '–'),
-    ]),
+    rollOuts.map(
+      ({ name, status: { stage = 'New', stageTime, waitsFor = [], message, active } }) => [
+        shown(name),
+        sign(stage === 'Current' ? 'good' : 'wait', stage === 'Current' ? 'none under way' : stage),
+        time(stageTime),
+        shown(waitsFor.join('; ') || message || '–'),
+        shown(active ?? '–'),
+      ],
+    ),
   );
 
 /** The name of its object begins with those of the policy and its namespace. */
