@@ -61,7 +61,7 @@ export const seesKind = ({ sees }: Sight, namespace: string, kind: string): bool
 
 /** A CNF, as far as a viewer may see it. */
 export type SeenCnf = Cnf & {
-  /** Of the kinds that the page shows. */
+  /** Those of the kinds that the page shows. */
   rules: readonly RuleRow[];
   pods: readonly PodView[];
   rollOuts: readonly RollOut[];
