@@ -38,10 +38,10 @@ type Entry = {
   information: Reported | undefined;
 };
 
-/** What was reported of OpenWRT itself, and when it first came, wall-clock milliseconds. */
+/** What was reported of OpenWRT itself; times are wall-clock milliseconds. */
 export type Reported = {
   information: Information;
-  /** When it was first reported, wall-clock milliseconds, as all times here. */
+  /** When it was first reported. */
   since: number;
   /** By `upKey`: since when WANs and tunnels are as they are, as far as this coordinator saw. */
   upSince: Pick<ReadonlyMap<string, number>, 'get'>;

@@ -6,7 +6,8 @@ import {
   type CnfDeploymentStatus,
   type FleetCondition,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
-import { timestamp, truncated } from '../../rule-status/wording.ts';
+import { conditionOf } from '../../rule-status/conditions.ts';
+import { truncated } from '../../rule-status/wording.ts';
 import { healthOf, isInSync, type CnfFacts } from './mirror/facts.ts';
 import { selectorOf } from './deployment.ts';
 import { distancesKept, keptOf } from './remembered.ts';
@@ -82,12 +83,9 @@ export const brokenStatus = (
   conditions: [
     ...(cnf.status?.conditions ?? []).filter(({ type }) => type === 'Available'),
     ...[
-      { type: 'Progressing', status: 'False' as const },
-      ...withHealth(
-        { type: 'Degraded', status: 'True', reason, message },
-        { isReady: false, message },
-      ),
-    ].map((one) => conditionOf(cnf, now, { ...one, reason, message })),
+      { type: 'Progressing', status: 'False' as const, reason, message },
+      ...stalled({ reason, message }),
+    ].map((one) => conditionOf(cnf, now, one)),
   ],
 });
 
@@ -127,77 +125,45 @@ const conditionsFor = (
   const { replicas } = cnf.spec;
   const { failed } = step.memory;
   const ready = pods.filter(({ ready: is }) => is).length;
-  const share = `${ready} of ${replicas} pods are ready`;
+  const isAvailable = ready >= replicas;
   const isRolling = step.stage !== 'Current';
-  const waits = few(waitsFor, 3);
-  const excused = step.excused.length === 0 ? '' : `does not wait for ${few(step.excused)}; `;
-  const progressing = failed
-    ? { status: 'False' as const, reason: 'RollOutFailed', message: failureOf(failed, revisions) }
-    : {
-        status: 'True' as const,
-        reason: step.stage,
-        message: isRolling ? `${excused}waits for ${waits || 'nothing'}` : 'one set of pods serves',
-      };
-  return [
-    {
-      type: 'Available',
-      status: ready >= replicas ? ('True' as const) : ('False' as const),
-      reason: ready >= replicas ? 'PodsReady' : 'PodsNotReady',
-      message: share,
-    },
-    { type: 'Progressing', ...progressing },
-    ...withHealth(degradedOf(failed && failureOf(failed, revisions), held), {
-      isReady: ready >= replicas && !isRolling,
-      message: ready >= replicas && isRolling ? progressing.message : share,
-    }),
-  ].map((one) => conditionOf(cnf, now, one));
+  const share = `${ready} of ${replicas} pods are ready`;
+  const failure = failed && { reason: 'RollOutFailed', message: failureOf(failed, revisions) };
+  const doubt = held === undefined ? undefined : { reason: 'TooFewAgentsHeard', message: held };
+  const progressing: Told = failure
+    ? { type: 'Progressing', status: 'False', ...failure }
+    : { type: 'Progressing', status: 'True', reason: step.stage, message: goingOn(step, waitsFor) };
+  const trouble = failure ?? doubt;
+  const told: Told[] = [
+    isAvailable
+      ? { type: 'Available', status: 'True', reason: 'PodsReady', message: share }
+      : { type: 'Available', status: 'False', reason: 'PodsNotReady', message: share },
+    progressing,
+    ...(trouble
+      ? stalled(trouble)
+      : sound(isAvailable && !isRolling, isAvailable && isRolling ? progressing.message : share)),
+  ];
+  return told.map((one) => conditionOf(cnf, now, one));
 };
 
 type Told = Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** As kstatus reads them, `Stalled` only where it is so. */
-const withHealth = (
-  degraded: Told,
-  { isReady, message }: { isReady: boolean; message: string },
-): Told[] =>
-  degraded.status === 'True'
-    ? [degraded, { ...degraded, type: 'Ready', status: 'False' }, { ...degraded, type: 'Stalled' }]
-    : [
-        degraded,
-        {
-          type: 'Ready',
-          status: isReady ? 'True' : 'False',
-          reason: isReady ? 'Current' : 'NotReady',
-          message,
-        },
-      ];
-
-const degradedOf = (failed: string | undefined, held: string | undefined): Told => {
-  const type = 'Degraded';
-  if (failed !== undefined)
-    return { type, status: 'True', reason: 'RollOutFailed', message: failed };
-  return held === undefined
-    ? { type, status: 'False', reason: 'AsExpected', message: '' }
-    : { type, status: 'True', reason: 'TooFewAgentsHeard', message: held };
+const goingOn = ({ excused, stage }: RollOutStep, waitsFor: readonly string[]): string => {
+  if (stage === 'Current') return 'one set of pods serves';
+  const without = excused.length === 0 ? '' : `does not wait for ${few(excused)}; `;
+  return `${without}waits for ${few(waitsFor, 3) || 'nothing'}`;
 };
 
-type WithConditions = {
-  metadata: { generation?: number | undefined };
-  status?: { conditions?: readonly FleetCondition[] | undefined } | undefined;
-};
+const sound = (isReady: boolean, message: string): Told[] => [
+  { type: 'Degraded', status: 'False', reason: 'AsExpected', message: '' },
+  isReady
+    ? { type: 'Ready', status: 'True', reason: 'Current', message }
+    : { type: 'Ready', status: 'False', reason: 'NotReady', message },
+];
 
-/** Its time is that of the last change of its status. */
-export const conditionOf = (
-  { metadata, status }: WithConditions,
-  now: number,
-  condition: Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'>,
-): FleetCondition => {
-  const before = status?.conditions?.find(({ type }) => type === condition.type);
-  return {
-    ...condition,
-    message: truncated(condition.message, 2_048),
-    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
-    lastTransitionTime:
-      before?.status === condition.status ? before.lastTransitionTime : timestamp(now),
-  };
-};
+/** As kstatus reads them. */
+const stalled = (why: Pick<Told, 'reason' | 'message'>): Told[] => [
+  { type: 'Degraded', status: 'True', ...why },
+  { type: 'Ready', status: 'False', ...why },
+  { type: 'Stalled', status: 'True', ...why },
+];

@@ -6,8 +6,8 @@ import {
   type ManagedNetwork,
   type ManagedNetworkStatus,
 } from '#shared/resources/other-kinds/managed-network.ts';
+import { conditionOf } from '../../rule-status/conditions.ts';
 import { truncated } from '../../rule-status/wording.ts';
-import { conditionOf } from '../fleet/status.ts';
 import { isReleased } from './decide.ts';
 import type { Plan } from './subnets.ts';
 
