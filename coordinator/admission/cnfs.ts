@@ -1,5 +1,5 @@
 /** What a namespace's workloads, pod templates and pods say of its CNFs. */
-import { networksIn, type NetworkTexts } from '#shared/compile/networks.ts';
+import { networksIn, withoutInterface, type NetworkTexts } from '#shared/compile/networks.ts';
 
 /**
  * Every network, without the interface, that any of these annotations names: during a roll-out old
@@ -21,7 +21,7 @@ export const networkNames = (
     ? undefined
     : new Set(
         read.flatMap(({ networks, unresolved = [] }) =>
-          [...networks, ...unresolved].map(([name]) => name.replace(/@.*/, '')),
+          [...networks, ...unresolved].map(([name]) => withoutInterface(name)),
         ),
       );
 };

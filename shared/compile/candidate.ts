@@ -15,6 +15,7 @@ import { checkMetadata, checkSpec } from './check.ts';
 import { kindStampedOn, stamped } from './stamp.ts';
 import { ledgerKey, ownershipOf } from './ownership.ts';
 import type { Problem } from './check.ts';
+import { withoutInterface } from './networks.ts';
 import { revisionOf } from './revision.ts';
 import { secretKey } from './types.ts';
 import type { CompileInput } from './types.ts';
@@ -300,7 +301,7 @@ const whyUnknown = (
 ): Omit<JudgedProblem, 'message'> & { words: string } => {
   const has = `it has: ${networkNames.join(', ') || 'none'}`;
   const meanings = unresolved.get(network) ?? [];
-  const ofAttachment = unresolved.get(network.replace(/@.*/, '')) ?? [];
+  const ofAttachment = unresolved.get(withoutInterface(network)) ?? [];
   if (meanings.length < 2 && ofAttachment.some((one) => one.interface === undefined))
     return {
       verdict: 'pending',

@@ -46,7 +46,7 @@ export const parseNetworkStatus = (
   namespace: string,
 ): Attachment[] =>
   readable(readStatus(annotation)).map((one) => ({
-    name: one.name.includes('/') ? one.name : `${namespace}/${one.name}`,
+    name: fullIn(namespace, one.name),
     interface: one.interface || undefined,
   }));
 
@@ -91,6 +91,12 @@ export const podNetworksOf = ({ namespace, nodus, selected, status }: AttachedTo
 /** As it is called in the pod's own namespace. */
 export const shortIn = (namespace: string, name: string): string =>
   name.startsWith(`${namespace}/`) ? name.slice(namespace.length + 1) : name;
+
+/** With its namespace. */
+export const fullIn = (namespace: string, name: string): string =>
+  name.includes('/') ? name : `${namespace}/${name}`;
+
+export const withoutInterface = (name: string): string => name.replace(/@.*/, '');
 
 /** What is selected, with the interface that it has got, and what else Multus has attached. */
 const attached = (

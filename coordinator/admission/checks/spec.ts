@@ -3,6 +3,7 @@
  * networks that its CNF has.
  */
 import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
+import { withoutInterface } from '#shared/compile/networks.ts';
 import { OF_TODAY } from '#shared/resources/capabilities.ts';
 import type { Check } from './check.ts';
 
@@ -60,7 +61,7 @@ export const networksExist: Check = ({ after, specChanged, kind }, { networks })
   if ('problem' in checked) return undefined;
   const unknown = kind
     .networks(checked.spec)
-    .filter(({ network }) => !networks.has(network.replace(/@.*/, '')));
+    .filter(({ network }) => !networks.has(withoutInterface(network)));
   if (unknown.length === 0) return undefined;
   const own = `${after.metadata.namespace}/`;
   const known =

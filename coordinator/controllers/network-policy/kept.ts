@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { fullIn } from '#shared/compile/networks.ts';
 import {
   identityOf,
   objectSchema,
@@ -52,10 +53,7 @@ const MAX_POLICY_FOR = 4_096;
 const networksOf = (kind: PolicyKind, namespace: string, annotations: Labels = {}): string[] => {
   const named = own(annotations, POLICY_FOR_ANNOTATION) ?? '';
   if (kind === 'NetworkPolicy' || named.length > MAX_POLICY_FOR) return [];
-  return named
-    .split(',')
-    .map((each) => each.trim())
-    .map((each) => (each.includes('/') ? each : `${namespace}/${each}`));
+  return named.split(',').map((each) => fullIn(namespace, each.trim()));
 };
 
 /**

@@ -56,6 +56,12 @@ export const asksIn = (texts: AskTexts, namespace: string): Asks => {
   return { asks };
 };
 
+/** None of annotations that cannot be read. */
+export const asksOf = (texts: AskTexts, namespace: string): readonly Ask[] => {
+  const read = asksIn(texts, namespace);
+  return 'asks' in read ? read.asks : [];
+};
+
 const annotationOf = (by: Ask['by']): string =>
   by === 'nodus' ? NFN_NETWORK_ANNOTATION : NETWORKS_ANNOTATION;
 

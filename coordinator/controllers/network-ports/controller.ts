@@ -18,7 +18,7 @@ import { find } from '#shared/kube/owned.ts';
 import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { adopt } from './adopt.ts';
-import { asksIn, type Ask } from './asks.ts';
+import { asksOf, type Ask } from './asks.ts';
 import {
   decidePod,
   decidePort,
@@ -193,8 +193,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     if (!pod || !isGated(pod) || pod.isGoing || pod.hasEnded) return 'done';
     const { namespace, name } = pod.metadata;
     const { owner, texts } = pod;
-    const read = asksIn(texts, namespace);
-    const asks = 'asks' in read ? read.asks : [];
+    const asks = asksOf(texts, namespace);
     await readAttachments(asks, signal);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const decision = decidePod({ namespace, name, uid, owner, texts }, viewNow());

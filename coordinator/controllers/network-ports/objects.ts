@@ -1,6 +1,6 @@
 /** What is kept of pods and nodes, of which each user that may write pods can write any size. */
 import * as z from 'zod';
-import { ifShort } from '#shared/compile/networks.ts';
+import { fullIn, ifShort } from '#shared/compile/networks.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import {
@@ -20,7 +20,7 @@ import { jsonIn } from '#shared/util/json.ts';
 import { own } from '#shared/util/own.ts';
 import { controllerFactsOf, podResource } from '../../sources/workload.ts';
 import { multusEntriesIn, nodusEntriesIn } from '../../sources/second-addresses.ts';
-import { asksIn, type Ask, type AskTexts } from './asks.ts';
+import { asksOf, type Ask, type AskTexts } from './asks.ts';
 
 export type PresentAddresses = { name: string; interface: string; addresses: readonly string[] };
 
@@ -82,11 +82,6 @@ export const portPods: ResourceType<PortPod> = {
   }),
 };
 
-const asksOf = (texts: AskTexts, namespace: string): readonly Ask[] => {
-  const read = asksIn(texts, namespace);
-  return 'asks' in read ? read.asks : [];
-};
-
 type Annotations = Readonly<Record<string, string>>;
 
 export const askTextsIn = (annotations: Annotations): AskTexts => ({
@@ -108,7 +103,7 @@ const presentIn = (
   ...multusEntriesIn(annotations)
     .filter(({ ips }) => ips.length > 0)
     .map(({ name, interface: device, ips }) => ({
-      name: name.includes('/') ? name : `${namespace}/${name}`,
+      name: fullIn(namespace, name),
       interface: device ?? '',
       addresses: ips,
     })),
