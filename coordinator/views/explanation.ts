@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { NetworkTable, PodNetworks } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { isControlledBy } from '#shared/kube/owned.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { uciName } from '#shared/uci/names.ts';
 import { cnfOf } from './known-cnf.ts';
@@ -121,12 +122,10 @@ const uciOf = (
   return uci.length > 0 ? { uci } : { uci, uciMissing: verdict?.message || 'it is being deleted' };
 };
 
-const madeOf = ({ kind, metadata }: RuleObject, ofCnf: readonly RuleObject[]): string => {
-  const made = ofCnf.filter(({ metadata: { ownerReferences = [] } }) =>
-    ownerReferences.some((owner) => owner.controller === true && owner.uid === metadata.uid),
-  );
+const madeOf = (rule: RuleObject, ofCnf: readonly RuleObject[]): string => {
+  const made = ofCnf.filter((one) => isControlledBy(one, rule));
   const list = made.map((one) => `${one.kind}/${one.metadata.name} (${ruleStateOf(one).reason})`);
-  const kinds = kindOf(kind)?.generates?.kinds.join(' and ') ?? '';
+  const kinds = kindOf(rule.kind)?.generates?.kinds.join(' and ') ?? '';
   return `it becomes other rules, which the coordinator makes: ${list.join(', ') || `of ${kinds}, none yet`}`;
 };
 
