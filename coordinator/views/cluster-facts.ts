@@ -40,8 +40,12 @@ export type ClusterFacts = {
 export const purposeOf = ({ metadata }: RuleObject): string =>
   metadata.labels?.[PURPOSE_LABEL] ?? '';
 
-/** Those of which there is a CNFStatus or a rule, by namespace and name. */
-export const cnfsIn = ({ cnfs, rules }: Pick<ClusterFacts, 'cnfs' | 'rules'>): VisibleCnf[] => {
+/** Those of which there is a CNFStatus, a rule or a CNFDeployment, by namespace and name. */
+export const cnfsIn = ({
+  cnfs,
+  rules,
+  rollOuts = [],
+}: Pick<ClusterFacts, 'cnfs' | 'rules' | 'rollOuts'>): VisibleCnf[] => {
   const all = new Map<string, VisibleCnf>();
   const add = (cnf: VisibleCnf): void => {
     const key = `${cnf.namespace}/${cnf.purpose}`;
@@ -51,6 +55,10 @@ export const cnfsIn = ({ cnfs, rules }: Pick<ClusterFacts, 'cnfs' | 'rules'>): V
   for (const rule of rules) {
     const purpose = purposeOf(rule);
     if (purpose !== '') add({ namespace: rule.metadata.namespace, purpose, status: undefined });
+  }
+  for (const { metadata, spec } of rollOuts) {
+    const purpose = spec.template.metadata.labels[PURPOSE_LABEL];
+    if (purpose !== undefined) add({ namespace: metadata.namespace, purpose, status: undefined });
   }
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, cnf]) => cnf);
 };

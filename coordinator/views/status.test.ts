@@ -199,6 +199,11 @@ CNFDeployment edge: Connected, for 60s: FirewallRule r: Applying (on edge-new-b)
       );
       expect(textOf({ stage: 'Current' }, 'edge-old-a')).not.toContain('CNFDeployment');
     });
+
+    it('has a CNF that has neither pods nor rules yet', () => {
+      const facts = factsOf({ cnfs: [], rules: [], rollOuts: [rollOut(waiting)] });
+      expect(statusText(statusViewOf(facts), shown)).toContain('CNFDeployment edge: Connected');
+    });
   });
 
   it('is as its schema says', () => {

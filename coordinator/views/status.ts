@@ -109,7 +109,7 @@ const BEFORE_TRAFFIC: ReadonlySet<string> = new Set(['Staged', 'Connected']);
 
 /** In sync where every pod that serves has it. */
 const servedState = (state: RuleStateView, facts: ClusterFacts): RuleStateView => {
-  const { cnf, cure: _cure, namespace, outOfSync, pods } = state;
+  const { cnf, namespace, outOfSync, pods } = state;
   const lacking = (pods?.live ?? 0) - (pods?.applied ?? 0);
   if (state.state !== 'NotInSync' || lacking === 0 || lacking > outOfSync.length) return state;
   const rollOuts = rollOutsOf(facts, { namespace, purpose: cnf });
