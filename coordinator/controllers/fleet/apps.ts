@@ -183,9 +183,14 @@ const isOpening = ({ status }: FleetPodObject): boolean => {
 const momentOf = (condition: { lastTransitionTime?: string | null | undefined } | undefined) =>
   Date.parse(condition?.lastTransitionTime ?? '1970-01-01T00:00:00Z');
 
-/** The highest of a Deployment's sets is the one that was wanted last; 0: it has none yet. */
-export const revisionNumberOf = ({ metadata }: FleetReplicaSet): number =>
-  Number(metadata.annotations?.[REVISION_ANNOTATION] ?? 0);
+/**
+ * The highest of a Deployment's sets is the one that was wanted last; 0: it has none yet, or a user
+ * has written what is no number.
+ */
+export const revisionNumberOf = ({ metadata }: FleetReplicaSet): number => {
+  const number = Number(metadata.annotations?.[REVISION_ANNOTATION]);
+  return Number.isSafeInteger(number) ? number : 0;
+};
 
 /** The set of the Deployment's template; undefined while its controller has not come to it. */
 export const newestSet = (

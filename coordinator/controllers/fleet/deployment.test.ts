@@ -4,7 +4,7 @@ import {
   type CnfDeployment,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { isControlledBy } from '#shared/kube/owned.ts';
-import { newestSet, fleetDeployments, fleetReplicaSets } from './apps.ts';
+import { newestSet, fleetDeployments, fleetReplicaSets, revisionNumberOf } from './apps.ts';
 import {
   askedTemplate,
   deploymentBody,
@@ -186,5 +186,9 @@ describe('the newest set', () => {
     const sets = [replicaSet('a', '1'), replicaSet('b', '2')];
     expect(newestSet(deployment({ generation: 3, annotations: revision }), sets)).toBeUndefined();
     expect(newestSet(deployment({ generation: 2 }), sets)).toBeUndefined();
+  });
+
+  it.each(['x', '1.5', '1e30'])('has no number by an annotation that says %s', (text) => {
+    expect(revisionNumberOf(replicaSet('a', text))).toBe(0);
   });
 });
