@@ -484,7 +484,7 @@ describe('what others write', () => {
       tunnels: [{ name: EVIL, up: false, state: EVIL, starts: true, words: EVIL }],
     },
     rollOuts: [
-      withStatus(ruleOf('CNFDeployment', EVIL, {}), {
+      withStatus(ruleOf('CNFDeployment', EVIL, {}, { labels: { sdewanPurpose: EVIL } }), {
         stage: EVIL,
         stageTime: EVIL,
         waitsFor: [EVIL],

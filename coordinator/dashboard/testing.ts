@@ -24,7 +24,7 @@ import { createLive } from './live.ts';
 import type { Access, SignedIn } from './viewer/reviews.ts';
 import { createRights } from './viewer/rights.ts';
 import { createSessions } from './viewer/sessions.ts';
-import { Overview } from './overview.ts';
+import { Overview, type OverviewDeps } from './overview.ts';
 
 export type Cluster = {
   rules: RuleObject[];
@@ -103,32 +103,8 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
       }),
     );
   const overview = new Overview({
-    rules: [
-      {
-        uids: () => cluster.rules.map(({ metadata }) => metadata.uid).values(),
-        get: (uid) => {
-          const object = cluster.rules.find(({ metadata }) => metadata.uid === uid);
-          return object && { resource: NO_RESOURCE, object, rule: ruleOf(object, 'r') };
-        },
-        uidsOfPurpose: (namespace, purpose) =>
-          new Set(
-            cluster.rules
-              .filter(
-                ({ metadata }) =>
-                  metadata.namespace === namespace && metadata.labels?.[PURPOSE_LABEL] === purpose,
-              )
-              .map(({ metadata }) => metadata.uid),
-          ),
-      },
-    ],
-    rollOuts: {
-      uids: () => [].values(),
-      get: (uid) => {
-        const object = cluster.rollOuts.find(({ metadata }) => metadata.uid === uid);
-        return object && { resource: NO_RESOURCE, object, rule: ruleOf(object, 'r') };
-      },
-      uidsOfPurpose: () => new Set(cluster.rollOuts.map(({ metadata }) => metadata.uid)),
-    },
+    rules: [sourceOf(() => cluster.rules)],
+    rollOuts: sourceOf(() => cluster.rollOuts),
     pods: {
       all: () => cluster.pods,
       placeOf: () => ({ node: undefined, ip: undefined, agentImage: 'sdewan-agent:1' }),
@@ -202,6 +178,26 @@ export const NO_RESOURCE: ResourceType = {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   schema: undefined as never,
 };
+
+const sourceOf = (all: () => readonly RuleObject[]): OverviewDeps['rollOuts'] => ({
+  uids: () =>
+    all()
+      .map(({ metadata }) => metadata.uid)
+      .values(),
+  get: (uid) => {
+    const object = all().find(({ metadata }) => metadata.uid === uid);
+    return object && { resource: NO_RESOURCE, object, rule: ruleOf(object, 'r') };
+  },
+  uidsOfPurpose: (namespace, purpose) =>
+    new Set(
+      all()
+        .filter(
+          ({ metadata }) =>
+            metadata.namespace === namespace && metadata.labels?.[PURPOSE_LABEL] === purpose,
+        )
+        .map(({ metadata }) => metadata.uid),
+    ),
+});
 
 const readerOf = (cluster: Cluster): Pick<KubeClient, 'get' | 'list'> => {
   const reader = {
