@@ -4,6 +4,7 @@
  * gives them.
  */
 import { kindOf } from '#shared/resources/registry.ts';
+import type { Information } from '#shared/protocol/information.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { createAgent, type SimulatedAgent } from '../../../integration/coordinator/agent.ts';
@@ -54,6 +55,17 @@ const homeRules: readonly Rule[] = [
   }),
 ];
 
+const INFORMATION: Information = {
+  interfaces: [],
+  routes: [],
+  wans: [
+    { interface: 'ovn_net2', up: true, status: 'online' },
+    { interface: 'ovn_net3', up: false, status: 'offline' },
+  ],
+  tunnels: [{ name: 'hub-main', up: true, state: 'ESTABLISHED' }],
+  leftOut: 0,
+};
+
 export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }): Promise<Scene> => {
   const cluster = await connectCluster();
   const grants = await dashboardGrants(cluster);
@@ -70,7 +82,9 @@ export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }):
   const agents: SimulatedAgent[] = [];
   for (const name of ['cnf-1-a', 'cnf-1-b']) {
     const pod = await createRunningPod(world, { name, namespace: home, purpose: PURPOSE });
-    agents.push(await createAgent(world, pod, { purpose: PURPOSE }));
+    const agent = await createAgent(world, pod, { purpose: PURPOSE });
+    await agent.tells(INFORMATION);
+    agents.push(agent);
   }
 
   const report: Scene['report'] = async (words = {}) => {
