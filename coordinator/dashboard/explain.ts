@@ -3,10 +3,11 @@ import type { NetworkTexts } from '#shared/compile/networks.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { createRedaction } from '#shared/protocol/redaction.ts';
 import { stringify } from 'yaml';
 import { secretsIn, shownObject } from '../views/shown-object.ts';
-import { POLICY, shownKindOf, shownKinds } from './resources.ts';
+import { POLICY, shownKindOf } from './resources.ts';
 import { explanationOf, type Explanation } from '../views/explanation.ts';
 import { statusOf, type PodKnowledge } from '../controllers/cnf-status/status.ts';
 import type { RecentEvent } from './latest-events.ts';
@@ -17,7 +18,7 @@ import type { ClusterFacts } from '../views/cluster-facts.ts';
 export type RuleToExplain = Cnf & {
   kind: string;
   name: string;
-  /** Rules that the CNF has. */
+  /** Rules that the CNF has, without its policies. */
   count: number;
   /** Whether the viewer has the right to list rules of the kind. */
   sees: (kind: string) => boolean;
@@ -66,7 +67,7 @@ export const createExplain = ({ reader, ...known }: ExplainDeps): Explain => {
           ? await nearby(rule, wanted)
           : await reader.allOf(
               wanted,
-              shownKinds.filter((each) => wanted.sees(each.kind)),
+              kinds.filter((each) => wanted.sees(each.kind)),
             );
       const read = all.find(({ metadata }) => metadata.uid === rule.metadata.uid);
       const facts = factsOf(read ? all : [...all, rule], wanted, known);

@@ -334,6 +334,16 @@ describe('the page of a rule', () => {
   });
 });
 
+it('explains a rule of a CNF with many NetworkPolicies as any other', async () => {
+  const policies = Array.from({ length: 600 }, (_, at) =>
+    ruleOf('PolicyEnforcement', `shop.p${at}.1a2b`, {}),
+  );
+  const given = { ...usual, rules: [zone, out, ...policies] };
+  const { words } = await seen(given, '/rule/default/FirewallZone/lan');
+  expect(words).toContain('FirewallRule/reject-80 AgentSilent spec.src');
+  expect(words).not.toContain('its CNF has');
+});
+
 describe('a coordinator that has just started', () => {
   it('says that it still reads rules and pods', async () => {
     const { words } = await seen({ notReady: ['FirewallRule: not listed yet'] }, '/');

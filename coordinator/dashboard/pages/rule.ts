@@ -1,7 +1,7 @@
 /** One rule: what `sdewan explain` says of it. */
 import type { Explained } from '../explain.ts';
 import type { Explanation } from '../../views/explanation.ts';
-import { CNFS, EVENTS, listedOf, PODS, resourceOf, shownKinds } from '../resources.ts';
+import { CNFS, EVENTS, listedOf, PODS, POLICY, resourceOf, shownKinds } from '../resources.ts';
 import type { RuleRow } from '../overview.ts';
 import type { Sight } from '../viewer/rights.ts';
 import { podCell, stateWords, TONES } from './cnf.ts';
@@ -56,12 +56,13 @@ const show = async (
   { rule, sight, events }: Seen,
 ): Promise<Content | undefined> => {
   const { namespace, cnf, kind, name } = rule.state;
+  const rules = deps.overview.rulesOf({ namespace, purpose: cnf });
   const explained = await deps.explain({
     namespace,
     purpose: cnf,
     kind,
     name,
-    count: deps.overview.rulesOf({ namespace, purpose: cnf }).length,
+    count: rules.filter(({ state }) => state.kind !== POLICY).length,
     sees: (one) => seesKind(sight, namespace, one),
     seesPods: sight.sees(namespace, CNFS),
     seesNetworks: sight.sees(namespace, PODS),
