@@ -66,7 +66,7 @@ prepare_device() { # prepare_device DIR ROOTFS [CONFIG]: its folders, fresh, wit
   [ -z "${3:-}" ] || cp -r "$3/." "$up/etc/config/"
 }
 give_rights() { # give_rights DIR: those of the logins, of `sdewan` and `staged` as the project's documentation has them today
-  python3 - "$HERE/../../docs/drivers.md" "$1" <<'PY' || die "no rights found in docs/drivers.md"
+  python3 - "$HERE/../../../docs/drivers.md" "$1" <<'PY' || die "no rights found in docs/drivers.md"
 import json, re, sys
 fast, staged = [json.loads(x) for x in re.findall(r"```json\n(.*?)```", open(sys.argv[1]).read(), re.S)][:2]
 every = {"ubus": {"*": ["*"]}, "uci": ["*"], "file": {"/*": ["*"]}}
