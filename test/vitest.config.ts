@@ -102,8 +102,8 @@ const HARNESS_TESTS = [
  * machine for themselves.
  */
 const LOAD_TESTS = ['test/attacks/load/*.test.ts', 'test/integration/load/*.test.ts'];
-/** What the simulator does of it is proven elsewhere: `npm run suite device`. */
-const DEVICE_ALONE = ['test/contract/conformance/{any-configuration,policies}.test.ts'];
+/** They need a device (`npm run suite device`): the simulator does less, or nothing, of it. */
+const DEVICE_ALONE = ['test/contract/conformance/{any-configuration,mwan3-nft,policies}.test.ts'];
 /** What cargo fetches, cmake builds. */
 const LIBUCI = ['test/contract/night/libuci.test.ts'];
 /** They start nodes of their own, and need root. */
