@@ -3,8 +3,9 @@ import { parse } from 'yaml';
 import { checkSpec } from '#shared/compile/check.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { EXAMPLES } from './kinds-examples.ts';
-import { kindsPage } from './kinds-page.ts';
+import { kindsPage, SHORT_FORMS } from './kinds-page.ts';
 
+const page = kindsPage(resources);
 const written = resources.filter(
   ({ isCoordinatorsAlone, kind }) => !isCoordinatorsAlone && kind !== 'CNFStatus',
 );
@@ -22,8 +23,12 @@ it.each(written.map((kind) => [kind.kind, kind] as const))(
 );
 
 it('refers to a kind that is alike, and has defaults and examples', () => {
-  const page = kindsPage(resources);
   expect(page).toContain('fields are those of [IpsecHost](#ipsechost)');
   expect(page).toContain('0 to 4; default `1`');
   expect(page.match(/^spec:/gm)).toHaveLength(written.length + 1);
+});
+
+it.each([...SHORT_FORMS])('says "%s" once, and its short form more often', (long, short) => {
+  expect(page.split(`| ${long} |`)).toHaveLength(2);
+  expect(page.split(`| ${short} |`).length).toBeGreaterThan(4);
 });

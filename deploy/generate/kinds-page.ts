@@ -7,13 +7,15 @@ import { specSchemaOf, textOf, type Schema } from './crd.ts';
 /** Most are in one API group, whose name need not be said again. */
 export const kindsPage = (kinds: readonly KindDefinition[]): string => {
   const usual = apiVersionOf(kinds[0]);
+  const coordinators = kinds.filter((kind) => kind.isCoordinatorsAlone);
+  const written = kinds.filter((kind) => !kind.isCoordinatorsAlone);
   return [
     '# Kinds of rules',
     '',
     `Where nothing else is said, they are in the API group \`${usual}\`, namespaced, and belong to the CNF that their label`,
     '`sdewanPurpose` names, in the same namespace. `kubectl get sdewan` lists the rules of all kinds.',
     'Field names are those of ICN. Where ICN has a string of digits, a number is accepted too; blank text is the same as an',
-    'absent field. Numbers have no leading zeros, and masks no gaps. `kubectl explain <kind>.spec` shows the same texts. The examples are `spec`; a whole rule is:',
+    'absent field. Numbers have no leading zeros, and masks no gaps. `kubectl explain <kind>.spec` shows the same texts. A whole rule, of which the examples below show `spec`:',
     '',
     '```yaml',
     `apiVersion: ${usual}`,
@@ -24,7 +26,10 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     '',
     'ClusterRole `sdewan-viewer` reads all that hold no keys. To write them takes a role of yours, and for a label `sdewan-bucket-type` a [bucket](admission.md#buckets).',
     '',
-    ...kinds.map(({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`),
+    ...written.map(
+      ({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`,
+    ),
+    '- [Kinds that the coordinator alone writes](#kinds-that-the-coordinator-alone-writes)',
     '',
     ...NETWORKS,
     '',
@@ -32,17 +37,36 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     '',
     ...ORDER,
     '',
-    ...kinds.flatMap((kind, at) => kindSection(kind, usual, kinds.slice(0, at))),
+    ...VALUES,
+    '',
+    ...written.flatMap((kind, at) => kindSection(kind, usual, written.slice(0, at))),
+    '## Kinds that the coordinator alone writes',
+    '',
+    'No agent reads them as rules. `kubectl explain <plural>` has their fields.',
+    '',
+    tableOf(
+      ['kind', '`kubectl get`', 'API group', 'what it is'],
+      coordinators.map((kind) => [
+        kind.kind,
+        `\`${namesOf(kind).join('`, `')}\``,
+        kind.group,
+        kind.description.replace(WRITTEN_BY, ''),
+      ]),
+    ),
+    '',
   ].join('\n');
 };
+
+/** Its heading says so. */
+const WRITTEN_BY = / Written by the coordinator alone\.$/;
 
 const NETWORKS = [
   '## Networks',
   '',
-  'A rule names a network as the CNF pod is attached to it: by annotation `k8s.plugin.opnfv.org/nfn-network`, with the name that this gives it, or by Multus (`k8s.v1.cni.cncf.io/networks`, as',
-  'text or JSON), as `namespace/name` of the attachment, or `name` in the namespace of the pod. The interface is the one that `network-status` of Multus names or, before that is written, the one that the selection',
-  'asks for. Multus writes it when the pod starts, and the kubelet takes up to a minute more to pass it on; until then a rule is `WaitingForNetwork`. An attachment that the pod has twice is `name@interface`. A name that',
-  'is one of Nodus and of Multus is refused: write `namespace/name`.',
+  'A rule names a network as the CNF pod is attached to it: by annotation `k8s.plugin.opnfv.org/nfn-network` of Nodus, with the name that this gives it, or by Multus (`k8s.v1.cni.cncf.io/networks`, as text or',
+  'JSON), as `namespace/name` of the attachment, or `name` in the namespace of the pod. An attachment that the pod has twice is `name@interface`. A name that is one of Nodus and of Multus is refused: write `namespace/name`.',
+  '',
+  'The interface is the one that `network-status` of Multus names or, before that is written, the one that the selection asks for. Multus writes it when the pod starts, and the kubelet takes up to a minute more to pass it on; until then a rule is `WaitingForNetwork`.',
 ];
 
 /** Names of OpenWRT's feeds, as in deploy/cnf-image/Dockerfile. */
@@ -70,14 +94,63 @@ const PACKAGES = [
 const ORDER = [
   '## Order',
   '',
-  'Of the rules of a kind OpenWRT asks one after the other, and the first that a packet matches decides: FirewallRules, translations (FirewallDNAT, FirewallSNAT,',
+  'OpenWRT asks the rules of a kind one after the other, and the first that a packet matches decides: FirewallRules, translations (FirewallDNAT, FirewallSNAT,',
   'CNFNAT), Mwan3Rules. A Mwan3Rule for all packets leaves nothing to those behind it, and of two FirewallDNATs of one port the second never gets a packet. The',
   "administrator's own sections come first. Ours follow by annotation `sdewan.akraino.org/order`, a whole number, lower ones first, 0 where there is none; then by age, older ones",
-  'first; rules that were created in the same second, as those of one file usually are, by kind and by name. So give the rule for all packets a higher number',
-  'by `kubectl annotate mwan3rule default-rule sdewan.akraino.org/order=100`.',
+  'first; rules of the same second, as those of one file usually are, by kind and by name. So give the rule for all packets a higher number:',
+  '`kubectl annotate mwan3rule default-rule sdewan.akraino.org/order=100`.',
   '',
-  '`kubectl apply` warns of a FirewallRule, FirewallForwarding, FirewallDNAT or Mwan3Rule to which no packet comes, and [`sdewan check`](cli.md#check) names those that are there;',
+  '`kubectl apply` warns of a FirewallRule, FirewallForwarding, FirewallDNAT or Mwan3Rule to which no packet comes; [`sdewan check`](cli.md#check) names those that are there, and',
   '[`sdewan rules`](cli.md#rules) lists all in their order.',
+];
+
+const NEGATED = 'each with "!" in front to negate it';
+const PROTOCOLS =
+  'protocols (tcp, udp, tcpudp, udplite, icmp, icmpv6, ipv6-icmp, esp, ah, sctp, gre, igmp, all, any) or their numbers without leading zeros';
+const MARK = 'a mark such as 0x10 or 16, with a mask as in 0x10/0xff';
+
+/** What many fields can be, by the words that stand for it in their tables. */
+export const SHORT_FORMS: ReadonlyMap<string, string> = new Map([
+  ['an IPv4 or IPv6 address without a mask, such as 192.168.1.1', 'an address'],
+  ['an IPv4 or IPv6 address, or a network such as 192.168.1.0/24 or 2001:db8::/32', 'a network'],
+  [
+    'an IPv4 or IPv6 address or a network such as 192.168.1.0/24, with "!" in front to negate it',
+    'a network, or !network',
+  ],
+  [
+    `IPv4 or IPv6 addresses or networks such as 192.168.1.0/24, separated by blanks, ${NEGATED}`,
+    'networks, or !networks',
+  ],
+  [`MAC addresses such as 00:11:22:aa:bb:cc, separated by blanks, ${NEGATED}`, 'MACs, or !MACs'],
+  [
+    'a port from 1 to 65535 or a range such as 8000-8100, with "!" in front to negate it; for example `443`, `!8000-8100`',
+    'a port or range, or !port',
+  ],
+  [
+    `ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks, ${NEGATED}; for example \`443\`, \`80 8000-8100\`, \`!22\``,
+    'ports, or !ports',
+  ],
+  [
+    `${PROTOCOLS}, separated by blanks, ${NEGATED}; for example \`tcp udp\`, \`47\``,
+    'protocols, or !protocols',
+  ],
+  [`${MARK}; for example \`0x10/0xff\`, \`16\``, 'a mark'],
+  [`${MARK}, and "!" in front to negate it; for example \`0x10/0xff\`, \`16\``, 'a mark, or !mark'],
+  [
+    'a network device such as eth0, #default (that of the default route) or # and an address (that which has it)',
+    'a device',
+  ],
+]);
+
+const VALUES = [
+  '## Values',
+  '',
+  'Words of the tables below that stand for more:',
+  '',
+  tableOf(
+    ['in a table', 'it can be'],
+    [...SHORT_FORMS].map(([long, short]) => [short, long]),
+  ),
 ];
 
 const apiVersionOf = (kind: KindDefinition | undefined): string =>
@@ -93,7 +166,7 @@ const kindSection = (
   return [
     `## ${kind.kind}`,
     '',
-    `\`kubectl get ${kind.plural}\`, short \`${kind.shortNames.join('`, `')}\`.${placeOf(kind, usual)}${whereIn(kind)}`,
+    `\`kubectl get ${namesOf(kind).join('` or `')}\`.${placeOf(kind, usual)}${whereIn(kind)}`,
     '',
     ...(example === undefined
       ? []
@@ -107,7 +180,6 @@ const kindSection = (
 const fieldsOf = (kind: KindDefinition, before: readonly KindDefinition[]): string[] => {
   const rows = rowsOf(specSchemaOf(kind), '');
   if (rows.length === 0) return ['It has no fields to fill in.'];
-  if (kind.isCoordinatorsAlone) return [`\`kubectl explain ${kind.plural}.spec\` has its fields.`];
   for (const other of before) {
     const theirs = rowsOf(specSchemaOf(other), '');
     const [own, lacking] = [without(rows, theirs), without(theirs, rows)];
@@ -131,6 +203,8 @@ const without = (rows: readonly string[][], others: readonly string[][]): string
 
 const table = (rows: readonly string[][]): string =>
   tableOf(['Field', 'Type', 'What it is', 'What it can be'], rows);
+
+const namesOf = ({ plural, shortNames }: KindDefinition): string[] => [plural, ...shortNames];
 
 const placeOf = (kind: KindDefinition, usual: string): string => {
   const group = apiVersionOf(kind) === usual ? '' : ` API group \`${apiVersionOf(kind)}\`.`;
@@ -170,18 +244,20 @@ const rowOf = (name: string, field: Schema, isRequired: boolean): string[] => [
   typeOf(field),
   field.description ?? '',
   [
-    constraintOf(field.items ?? field),
+    shortened(constraintOf(field.items ?? field)),
     ...(field.default === undefined ? [] : [`default \`${textOf(field.default)}\``]),
   ]
     .filter((part) => part !== '')
     .join('; '),
 ];
 
+const shortened = (text: string): string => SHORT_FORMS.get(text) ?? text;
+
 /** Above all tables. */
 const SAID_ONCE = /, without leading zeros|; a mask has no gaps/g;
 
 /** They need no example. */
-const PLAIN_NUMBER = /^(a port|a whole number) from \d+ to \d+$/;
+const PLAIN_NUMBER = /^((a port|a whole number) from \d+ to \d+|0 or 1)$/;
 
 const typeOf = (field: Schema): string => {
   if (field['x-kubernetes-int-or-string']) return 'text or number';
