@@ -169,7 +169,10 @@ export default defineConfig({
       project('node', NODE_TESTS, { globalSetup: ['test/integration/node/programs.ts'] }),
       // Namespaces of this machine, whose kernel judges packets.
       inOneRow(
-        project('packets', ['test/kernel/policy/packets/*.test.ts', 'test/kernel/vrrp/*.test.ts']),
+        project('packets', [
+          'test/kernel/policy/packets/*.test.ts',
+          'test/kernel/{cnf-image,vrrp}/*.test.ts',
+        ]),
       ),
       // A real Neutron, which `test/neutron/harness` installs: `npm run suite neutron-share`, and
       // `npm run suite nightly neutron`.

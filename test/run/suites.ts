@@ -104,7 +104,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => onRealNode('the tests of packets', [{ name: 'packets' }]),
     inputs: `
       agent/network-policy shared/policy coordinator/controllers/network-policy shared/compile shared/resources
-      test/kernel/policy test/kernel/vrrp test/openwrt/simulator test/openwrt/judge
+      deploy/cnf-image test/kernel/policy test/kernel/vrrp test/kernel/cnf-image test/openwrt/simulator test/openwrt/judge
     `,
     seconds: 150,
     needsRoot: true,
