@@ -183,9 +183,12 @@ const fieldsOf = (kind: KindDefinition, before: readonly KindDefinition[]): stri
   for (const other of before) {
     const theirs = rowsOf(specSchemaOf(other), '');
     const [own, lacking] = [without(rows, theirs), without(theirs, rows)];
+    const link = `[${other.kind}](#${other.kind.toLowerCase()})`;
     if (own.length + lacking.length <= MOST_DIFFERENCES)
+      return [`Its fields are those of ${link}, but for ${namesIn(lacking)}, and:`, '', table(own)];
+    if (own.length <= rows.length * LARGEST_OWN_SHARE)
       return [
-        `Its fields are those of [${other.kind}](#${other.kind.toLowerCase()}), but for ${lacking.map(([name]) => name).join(', ')}, and:`,
+        `Its fields ${namesIn(without(rows, own))} are those of ${link}. The others:`,
         '',
         table(own),
       ];
@@ -195,6 +198,10 @@ const fieldsOf = (kind: KindDefinition, before: readonly KindDefinition[]): stri
 
 /** Two kinds of more are not called alike. */
 const MOST_DIFFERENCES = 2;
+/** Of a kind that has more rows of its own, readers want all in one table. */
+const LARGEST_OWN_SHARE = 0.3;
+
+const namesIn = (rows: readonly string[][]): string => rows.map(([name]) => name).join(', ');
 
 const without = (rows: readonly string[][], others: readonly string[][]): string[][] => {
   const known = new Set(others.map((row) => JSON.stringify(row)));
