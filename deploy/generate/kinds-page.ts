@@ -12,10 +12,11 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
   return [
     '# Kinds of rules',
     '',
-    `Where nothing else is said, they are in the API group \`${usual}\`, namespaced, and belong to the CNF that their label`,
-    '`sdewanPurpose` names, in the same namespace. `kubectl get sdewan` lists the rules of all kinds.',
-    'Field names are those of ICN. Where ICN has a string of digits, a number is accepted too; blank text is the same as an',
-    'absent field. Numbers have no leading zeros, and masks no gaps. `kubectl explain <kind>.spec` shows the same texts. A whole rule, of which the examples below show `spec`:',
+    'The fields of each kind, for operators: what they mean, and what they can be. `kubectl explain <kind>.spec` shows the same texts, and `kubectl get sdewan` lists the rules of all kinds.',
+    '',
+    `Where nothing else is said, a kind is in the API group \`${usual}\`, is namespaced, and its objects belong to the CNF of their namespace that their label`,
+    '`sdewanPurpose` names. Field names are those of ICN. Where ICN has a string of digits, a number is accepted too; blank text is the same as an',
+    'absent field. Numbers have no leading zeros, and masks no gaps. This is a whole rule; the examples below show `spec`:',
     '',
     '```yaml',
     `apiVersion: ${usual}`,
@@ -24,7 +25,7 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     'spec: { src: branch, dest: uplink }',
     '```',
     '',
-    'ClusterRole `sdewan-viewer` reads all that hold no keys. To write them takes a role of yours, and for a label `sdewan-bucket-type` a [bucket](admission.md#buckets).',
+    'ClusterRole `sdewan-viewer` reads all that hold no keys. To write them takes a role of yours, and for rules with label `sdewan-bucket-type` a right to that [bucket](admission.md#buckets).',
     '',
     ...written.map(
       ({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`,
@@ -111,6 +112,8 @@ const MARK = 'a mark such as 0x10 or 16, with a mask as in 0x10/0xff';
 
 /** What many fields can be, by the words that stand for it in their tables. */
 export const SHORT_FORMS: ReadonlyMap<string, string> = new Map([
+  ['must not have control characters', 'any text'],
+  ['a host name such as api.example.com, or an IP address', 'a host'],
   ['an IPv4 or IPv6 address without a mask, such as 192.168.1.1', 'an address'],
   ['an IPv4 or IPv6 address, or a network such as 192.168.1.0/24 or 2001:db8::/32', 'a network'],
   [
@@ -198,7 +201,7 @@ const fieldsOf = (kind: KindDefinition, before: readonly KindDefinition[]): stri
 
 /** Two kinds of more are not called alike. */
 const MOST_DIFFERENCES = 2;
-/** Of a kind that has more rows of its own, readers want all in one table. */
+/** Readers want all rows in one table where a kind has more of its own. */
 const LARGEST_OWN_SHARE = 0.3;
 
 const namesIn = (rows: readonly string[][]): string => rows.map(([name]) => name).join(', ');
