@@ -56,13 +56,14 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     seconds: 30,
   },
   gitops: {
-    what: 'what Flux and Argo CD make of the installation and of each kind',
+    what: 'what Flux and Argo CD make of the installation and of each kind; backup and restore',
     projects: [{ name: 'gitops' }],
     inputs: `
       ${INSTALLED} coordinator/rule-status coordinator/controllers/fleet shared/protocol shared/resources
-      ${STACK} test/deploy/gitops test/deploy/chart/global-setup.ts test/samples docs/gitops.md
+      coordinator/cli/apply ${STACK} test/deploy/gitops test/deploy/chart/global-setup.ts test/samples test/e2e/people/docs
+      docs/gitops.md docs/upgrading.md
     `,
-    seconds: 90,
+    seconds: 100,
   },
   trace: {
     what: 'traces, judged by the kernel',

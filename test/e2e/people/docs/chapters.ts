@@ -56,6 +56,7 @@ export const ELSEWHERE: readonly (Blocks & { test: string })[] = [
     test: 'test/e2e/processes/tutorial.test.ts',
   },
   { page: 'docs/chart.md', blocks: [1, 2, 3], test: 'test/deploy/chart/release.test.ts' },
+  { page: 'docs/upgrading.md', blocks: [1, 2], test: 'test/deploy/gitops/restore.test.ts' },
 ];
 
 const lan = zone('lan1', 'ovn-net1');
@@ -252,7 +253,6 @@ export const CHAPTERS: readonly Chapter[] = [
       stage.onlyRules([lan, wan, rejectRule(1, 'lan1')], [inAnyOrder(rejectRule(2, 'lan2'))]),
   },
   { page: 'docs/cli.md', blocks: [8, 9] },
-  { page: 'docs/upgrading.md', blocks: [1] },
   {
     page: 'docs/cli.md',
     blocks: [10],
