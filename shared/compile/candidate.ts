@@ -11,6 +11,7 @@ import { UNORDERED_DISTANCE } from '../protocol/report.ts';
 import { messageOf } from '../runtime/errors.ts';
 import type { UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
+import { itHas } from '../util/few.ts';
 import { checkMetadata, checkSpec } from './check.ts';
 import { kindStampedOn, stamped } from './stamp.ts';
 import { ledgerKey, ownershipOf } from './ownership.ts';
@@ -297,21 +298,21 @@ const unknownNetwork = (
 
 const whyUnknown = (
   network: string,
-  { networks, unresolved = new Map(), networkNames = [...networks.keys()].sort() }: CompileInput,
+  { networks, unresolved = new Map(), networkNames = [...networks.keys()] }: CompileInput,
 ): Omit<JudgedProblem, 'message'> & { words: string } => {
-  const has = `it has: ${networkNames.join(', ') || 'none'}`;
+  const has = itHas(networkNames);
   const meanings = unresolved.get(network) ?? [];
   const ofAttachment = unresolved.get(withoutInterface(network)) ?? [];
   if (meanings.length < 2 && ofAttachment.some((one) => one.interface === undefined))
     return {
       verdict: 'pending',
       reason: 'WaitingForNetwork',
-      words: `network-status of the CNF pod does not say yet which interface network ${network} is; ${has}`,
+      words: `network-status of the CNF pod does not say yet which interface network ${network} is${has}`,
     };
   const titles = meanings.map(({ title }) => title).join(', ');
   const words = titles
     ? `${network} may be each of these networks of the CNF pod: ${titles}`
-    : `the CNF pod has no network ${network}; ${has}`;
+    : `the CNF pod has no network ${network}${has}`;
   return { verdict: 'failed', reason: 'UnknownNetwork', words };
 };
 

@@ -89,6 +89,17 @@ describe('compile', () => {
     expect(types).toEqual(['forwarding', 'rule']);
   });
 
+  it('names a few of the rules that may have been meant by one that is missing', () => {
+    const zones = ['f', 'e', 'd', 'c', 'b', 'a'].map((name) =>
+      ruleOf('FirewallZone', name, { network: ['ovn-net1'] }),
+    );
+    const rule = ruleOf('FirewallRule', 'r', { src: 'lan9' });
+    const { verdicts } = compile(inputOf([rule, ...zones]));
+    expect(verdicts.find(({ rule: of }) => of === rule)).toMatchObject({
+      message: expect.stringMatching(/for this purpose; there is: a, b, c, d, e and 1 more$/),
+    });
+  });
+
   it("takes an administrator's zone as a reference", () => {
     const rule = ruleOf('FirewallRule', 'r', { src: 'wan', dest: '*' });
     expect(compile(inputOf([rule])).verdicts.map(summary)).toMatchObject([{ verdict: 'wanted' }]);

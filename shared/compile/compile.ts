@@ -10,6 +10,8 @@ import { kinds as registry, placeOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import type { UciSection } from '../uci/model.ts';
+import { thereIs } from '../util/few.ts';
+import { oncePerNames } from '../util/memo.ts';
 import { candidateOf } from './candidate.ts';
 import type { Candidate, JudgedProblem, Rendering } from './candidate.ts';
 import { namesakeOf, nameProblems } from './claims.ts';
@@ -44,7 +46,14 @@ export const compile = (input: CompileInput): CompileResult => {
   );
   const desired = desiredOf(forces, kinds);
   const clashes = clashesOf(kinds, { ...input, forces, desired });
-  const situation: Situation = { kept, unnamed, forces, clashes, problems: new Map() };
+  const situation: Situation = {
+    kept,
+    unnamed,
+    forces,
+    clashes,
+    problems: new Map(),
+    others: othersBy(needed),
+  };
   for (const candidate of needed) {
     const { kind, metadata } = candidate.rule;
     const problem = unnamed.get(candidate) ?? candidate.problem;
@@ -107,6 +116,8 @@ type Situation = {
   forces: Forces;
   clashes: ReadonlyMap<Candidate, string>;
   problems: Map<string, string | undefined>;
+  /** What may have been meant by a name of that kind that is not there. */
+  others: (kind: string) => string;
 };
 
 const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
@@ -154,13 +165,19 @@ const problemOf = (candidate: Candidate, situation: Situation): JudgedProblem | 
   const key = keyOf(missing.kind, missing.name);
   const why = situation.problems.has(key)
     ? `which is not in force (${situation.problems.get(key) ?? 'WaitingForReference'})`
-    : 'which does not exist for this purpose';
+    : `which does not exist for this purpose${situation.others(missing.kind)}`;
   return {
     verdict: 'pending',
     reason: 'WaitingForReference',
     message: `${missing.path}: waits for ${missing.kind} ${missing.name}, ${why}`,
   };
 };
+
+/** By kind, once: many rules can wait for the same. */
+const othersBy = (needed: readonly Candidate[]): Situation['others'] =>
+  oncePerNames((kind: string) =>
+    thereIs(needed.flatMap(({ rule }) => (rule.kind === kind ? rule.metadata.name : []))),
+  );
 
 const emptyVerdict = (rule: RuleObject, revision: string) => ({
   rule,

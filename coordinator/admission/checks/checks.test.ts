@@ -164,6 +164,12 @@ describe('networks', () => {
     expect(named('wan@net1')).toContain('it has: apps/wan, lan');
   });
 
+  it('are listed in part where there are many', () => {
+    const networks = new Set(['a', 'b', 'c', 'd', 'e', 'f']);
+    const message = networksExist(create, facts({ networks }), context)?.message;
+    expect(message).toMatch(/; it has: a, b, c, d, e and 1 more$/);
+  });
+
   it('are not looked at while there is no CNF', () => {
     expect(networksExist(create, facts(), context)).toBeUndefined();
   });
@@ -253,7 +259,7 @@ describe('a wrong label', () => {
   const purposes = new Set(['cnf-2', 'cnf-1']);
   const wrong = { labels: { sdewanPurpose: 'cnf1' } };
   const words =
-    'metadata.labels.sdewanPurpose: no CNF has purpose cnf1 here; there is cnf-1, cnf-2';
+    'metadata.labels.sdewanPurpose: no CNF has purpose cnf1 here; there is: cnf-1, cnf-2';
 
   it('is what a refusal of its references is about', () => {
     const create = change({ after: reject('a', {}, wrong) });

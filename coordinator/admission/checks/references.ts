@@ -7,7 +7,7 @@ import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Reference } from '#shared/resources/kind.ts';
-import { few } from '#shared/util/few.ts';
+import { few, thereIs } from '#shared/util/few.ts';
 import { isKept } from '../../sources/kept-rule.ts';
 import { tiesToLookUp } from '../ties.ts';
 import type { Check, Facts, RuleChange } from './check.ts';
@@ -40,10 +40,8 @@ export const referencesExist: Check = (change, facts) => {
 /** What may have been meant: the rules of those kinds that the CNF has. */
 const othersOf = (missing: readonly Reference[], { rules }: Pick<Facts, 'rules'>): string => {
   const kinds = new Set(missing.map(({ kind }) => kind));
-  const names = rules
-    .filter((rule) => kinds.has(rule.kind) && isStaying(rule))
-    .map(({ metadata }) => metadata.name);
-  return names.length === 0 ? '' : `; there is: ${few(names.sort())}`;
+  const meant = rules.filter((rule) => kinds.has(rule.kind) && isStaying(rule));
+  return thereIs(meant.map(({ metadata }) => metadata.name));
 };
 
 /** Users that are being deleted themselves do not keep it. */
@@ -85,7 +83,7 @@ const wrongPurpose = (
   { purposes }: Pick<Facts, 'purposes'>,
 ): string | undefined => {
   if (purposes.has(purpose) || purposes.size === 0) return undefined;
-  return `no CNF has purpose ${purpose} here; there is ${few([...purposes].sort())}`;
+  return `no CNF has purpose ${purpose} here${thereIs(purposes)}`;
 };
 
 /**

@@ -5,6 +5,7 @@
 import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
 import { withoutInterface } from '#shared/compile/networks.ts';
 import { OF_TODAY } from '#shared/resources/capabilities.ts';
+import { itHas } from '#shared/util/few.ts';
 import type { Check } from './check.ts';
 
 export const specIsValid: Check = ({ after, specChanged, kind }) => {
@@ -64,13 +65,9 @@ export const networksExist: Check = ({ after, specChanged, kind }, { networks })
     .filter(({ network }) => !networks.has(withoutInterface(network)));
   if (unknown.length === 0) return undefined;
   const own = `${after.metadata.namespace}/`;
-  const known =
-    [...networks]
-      .filter((name) => !name.startsWith(own))
-      .sort()
-      .join(', ') || 'none';
+  const known = [...networks].filter((name) => !name.startsWith(own));
   return {
     reason: 'UnknownNetwork',
-    message: `${unknown.map(({ path, network }) => `${path}: ${network}`).join(', ')} is not a network of the CNF; it has: ${known}`,
+    message: `${unknown.map(({ path, network }) => `${path}: ${network}`).join(', ')} is not a network of the CNF${itHas(known)}`,
   };
 };

@@ -175,12 +175,12 @@ export const brokenThings: readonly Broken[] = [
   answered('wrong-label', () => [fw('label', { dest_port: '80' }, { sdewanPurpose: 'cnf1' })], {
     names: 'metadata.labels.sdewanPurpose',
     cause: 'metadata.labels.sdewanPurpose: no CNF has purpose cnf1 here',
-    cure: /there is cnf-1/,
+    cure: /there is: cnf-1/,
   }),
   answered('wrong-label-without-references', () => [zone('nowhere', 'ovn-net1', 'cnf1')], {
     names: 'metadata.labels.sdewanPurpose',
     cause: 'metadata.labels.sdewanPurpose: no CNF has purpose cnf1 here',
-    cure: /there is cnf-1/,
+    cure: /there is: cnf-1/,
   }),
   answered('no-label', () => [{ ...zone('bare', 'ovn-net1'), metadata: { name: 'bare' } }], {
     names: 'sdewanPurpose',
