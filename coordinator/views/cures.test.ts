@@ -33,12 +33,6 @@ it('fits the kind', () => {
   expect(cureInDocs('InvalidSpec', 'Yes.')).toBe('Yes.');
 });
 
-it('is of the Secret where that is wrong', () => {
-  const cause = 'spec.pre_shared_key_from: the key in the Secret must be one line';
-  expect(cureOf('InvalidSpec', { kind: 'IpsecHost', cause })).toMatch(/^Correct the Secret/);
-  expect(cureOf('InvalidSpec', { kind: 'IpsecHost', cause: 'spec.remote: …' })).toMatch(/spec/);
-});
-
 it.each(['OfALaterVersion', 'toString'])('is absent for %s', (reason) => {
   expect(cureOf(reason, RULE)).toBeUndefined();
 });

@@ -3,7 +3,6 @@
  * Markdown has them there.
  */
 import type { ConditionReason, Reason } from '#shared/protocol/reasons.ts';
-import { KEY_IN_SECRET } from '#shared/resources/rules/ipsec-certificates.ts';
 import { own } from '#shared/util/own.ts';
 import { docsOf, topicOf } from './docs-topics.ts';
 
@@ -56,7 +55,8 @@ export const cures: Readonly<Record<Exclude<Cured, OfDeletion>, string>> = {
     'Correct the name, or check the DNS. The rules of its last addresses stay, and the coordinator tries again.',
   ChildNotInSync: 'The message names that rule. Look at its status.',
   ChildRefused: "The message has the API server's words. Correct the spec, or what refuses it.",
-  InvalidSpec: 'The message names the field. Correct the spec, or the Secret if it names that.',
+  InvalidSpec: 'The message names the field. Correct the spec.',
+  InvalidSecret: 'Correct the Secret: the message says what its key must be.',
   UnknownNetwork:
     "The message lists the pod's networks. Correct the name, or the pod annotation `k8s.plugin.opnfv.org/nfn-network` or `k8s.v1.cni.cncf.io/networks`. Of several with one name write `namespace/name`, or `name@interface` of an attachment that the pod has twice.",
   NameTaken:
@@ -116,14 +116,11 @@ export const removalCures: Readonly<Record<OfDeletion, string> & Partial<Record<
     'Grant the agent the right to watch this kind again; where the message names service account `default`, re-create the pod with another one.',
 };
 
-const CORRECT_SECRET = 'Correct the Secret: the message says what its key must be.';
-
 /** For a terminal; undefined for a reason of another version. */
 export const cureOf = (
   reason: string,
-  { kind, isBeingDeleted = false, cause = '' }: Told,
+  { kind, isBeingDeleted = false }: { kind: string; isBeingDeleted?: boolean },
 ): string | undefined => {
-  if (reason === 'InvalidSpec' && cause.includes(KEY_IN_SECRET)) return CORRECT_SECRET;
   const ofKind = own(curesOfKinds, kind);
   const cure =
     (isBeingDeleted ? own<string>(removalCures, reason) : undefined) ??
@@ -131,8 +128,6 @@ export const cureOf = (
     own(cures, reason);
   return cure === undefined ? undefined : withoutLinks(cure);
 };
-
-type Told = { kind: string; isBeingDeleted?: boolean; cause?: string };
 
 const LINK = /\[([^\]]+)\]\(([^)]*)\)/g;
 

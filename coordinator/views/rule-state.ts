@@ -101,7 +101,7 @@ const verdictOf = ({ kind, metadata }: RuleObject, status: RuleStatus | undefine
   const { reason, lastTransitionTime: since } = ready;
   if (status.inSync === true) return { state: 'InSync', reason, cause: '', since };
   const cause = status.message || ready.message;
-  return { state: 'NotInSync', reason, cause, ...curedBy(cureOf(reason, { kind, cause })), since };
+  return { state: 'NotInSync', reason, cause, ...curedBy(cureOf(reason, { kind })), since };
 };
 
 const conditionOf = (status: RuleStatus | undefined, type: string): Condition | undefined =>

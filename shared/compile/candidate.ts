@@ -33,8 +33,8 @@ export type Rendering = {
 };
 
 export type JudgedProblem = Problem & { verdict: 'pending' | 'failed' };
-/** `isOfSecret`: what is on OpenWRT for the CR stays. */
-type ProblemOfSecret = JudgedProblem & { isOfSecret?: boolean };
+/** What is on OpenWRT for the CR stays. */
+const OF_SECRET: ReadonlySet<string> = new Set(['WaitingForSecret', 'InvalidSecret']);
 
 export type Candidate = {
   rule: RuleObject;
@@ -150,7 +150,7 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
   const { spec } = checked;
   const references = kind.references?.(spec) ?? [];
   const context = contextOf(rule, kind, input);
-  const problem: ProblemOfSecret | undefined =
+  const problem: JudgedProblem | undefined =
     unknownToApi(kind) ??
     refusal(version, input) ??
     unknownNetwork(kind, spec, input) ??
@@ -161,9 +161,10 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
   if (!problem) {
     return { references, ...rendered(kind, spec, context, { generation, references }) };
   }
-  const { isOfSecret, ...words } = problem;
-  const left = isOfSecret ? withoutKey({ ...version, spec }, context, input, references) : [];
-  return { references, problem: words, rendering: left[0] };
+  const left = OF_SECRET.has(problem.reason)
+    ? withoutKey({ ...version, spec }, context, input, references)
+    : [];
+  return { references, problem, rendering: left[0] };
 };
 
 /**
@@ -347,7 +348,7 @@ const missingSecret = (
   kind: KindDefinition,
   spec: unknown,
   { secrets }: CompileInput,
-): ProblemOfSecret | undefined => {
+): JudgedProblem | undefined => {
   const missing = (kind.secrets?.(spec) ?? []).find(
     ({ name, key }) => secrets?.has(secretKey(name, key)) !== true,
   );
@@ -355,7 +356,6 @@ const missingSecret = (
     missing && {
       verdict: 'pending',
       reason: 'WaitingForSecret',
-      isOfSecret: true,
       message: `${missing.path}: there is no Secret ${missing.name} with key ${missing.key} that the agent may read`,
     }
   );
@@ -380,14 +380,13 @@ const lacking = (
   { uci }: KindDefinition,
   spec: unknown,
   context: RenderContext,
-): ProblemOfSecret | undefined => {
+): JudgedProblem | undefined => {
   const [lack = uci?.lacks?.(spec, context)[0]] = uci?.leftOut?.(spec, context) ?? [];
   return (
     lack && {
       verdict: lack.reason.startsWith('Waiting') ? 'pending' : 'failed',
       reason: lack.reason,
       message: `${lack.path}: ${lack.message}`,
-      isOfSecret: lack.isOfSecret === true,
     }
   );
 };

@@ -606,7 +606,7 @@ describe('IPsec', () => {
 
   it.each([
     ['cannot be read', new Map<string, string>(), 'WaitingForSecret'],
-    ['is malformed', new Map([['vpn/psk', 'no "key']]), 'InvalidSpec'],
+    ['is malformed', new Map([['vpn/psk', 'no "key']]), 'InvalidSecret'],
   ])('keeps what OpenWRT has of ours while the Secret %s', (_what, secrets, reason) => {
     const before = compile(inputOf([site({}), proposal])).desired.get('ipsec') ?? [];
     const observed = new Map([['ipsec', { name: 'ipsec', sections: before }]]);
@@ -626,7 +626,7 @@ describe('IPsec', () => {
 
   it('refuses a key in a Secret that would break out of its file, and does not repeat it', () => {
     const verdict = verdictFor({}, { secrets: new Map([['vpn/psk', 'geheim" : PSK "x']]) });
-    expect(verdict).toMatchObject({ verdict: 'failed', reason: 'InvalidSpec' });
+    expect(verdict).toMatchObject({ verdict: 'failed', reason: 'InvalidSecret' });
     expect(JSON.stringify(verdict?.message)).not.toContain('geheim');
   });
 
@@ -695,7 +695,7 @@ describe('IPsec', () => {
         {},
         { secrets: new Map([['vpn/tls.key', 'geheim']]) },
         {
-          reason: 'InvalidSpec',
+          reason: 'InvalidSecret',
           message: /^spec.local_private_cert_from: [^g]*must be one private/,
         },
       ],

@@ -33,6 +33,8 @@ export const reasons = {
   ForeignController:
     "another controller, such as ICN's, has replaced the section of the rule; the agent does not touch it for ten minutes",
   InvalidSpec: 'the spec is invalid; pods that had an earlier valid generation keep it in force',
+  InvalidSecret:
+    'a key of a Secret is not what it must be; pods that had the rule keep it in force as it was',
   UnknownNetwork:
     'the rule names a network that the CNF pod is not attached to, or a name that several of its networks have',
   NameTaken: 'OpenWRT has a section of that name that the agent did not make',

@@ -49,9 +49,12 @@ export type Lack = {
   path: string;
   message: string;
   /** With what it waits for the CR is pending, with others failed. */
-  reason: 'WaitingForInterface' | 'WaitingForPods' | 'UnsupportedByDriver' | 'InvalidSpec';
-  /** It is a Secret that is wrong: what is on OpenWRT for the CR stays. */
-  isOfSecret?: true;
+  reason:
+    | 'WaitingForInterface'
+    | 'WaitingForPods'
+    | 'UnsupportedByDriver'
+    | 'InvalidSpec'
+    | 'InvalidSecret';
 };
 
 /** Something of which rules of a CNF have one value only. Both in words; `value` may be a hash. */

@@ -195,7 +195,7 @@ it('private keys go to files of OpenWRT and nowhere else, change with the Secret
   await expect.poll(() => coordinator.stateOf('road')).toBe('Applied');
 
   await apply(tls('vpn', 'no key at all'));
-  await expect.poll(() => coordinator.stateOf('road')).toBe('Failed: InvalidSpec');
+  await expect.poll(() => coordinator.stateOf('road')).toBe('Failed: InvalidSecret');
   expect(held()).toEqual([second]);
 
   await cluster.kubectl(['delete', 'ipsechost', 'road', '-n', namespace]);

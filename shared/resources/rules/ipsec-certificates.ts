@@ -39,15 +39,11 @@ const MAX_KEY_LENGTH = 65_536;
 export const certificateSecrets = ({ local_private_cert_from: from }: Certificates): SecretUse[] =>
   from ? [{ path: 'spec.local_private_cert_from', ...from }] : [];
 
-/** By it commands tell that the Secret is to be corrected, not the rule. */
-export const KEY_IN_SECRET = 'the key in the Secret';
-
 /** `must`: what the key has to be. */
 export const wrongKey = (path: string, must: string): Lack => ({
   path,
-  reason: 'InvalidSpec',
-  message: `${KEY_IN_SECRET} ${must}`,
-  isOfSecret: true,
+  reason: 'InvalidSecret',
+  message: `the key in the Secret ${must}`,
 });
 
 export const certificateLacks = (spec: Certificates, context: RenderContext): Lack[] => {
