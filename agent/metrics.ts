@@ -68,7 +68,7 @@ export const createAgentMetrics = (registry: Registry, readings: Readings): Agen
     ),
     reports: counter(
       'sdewan_agent_reports_total',
-      'Reports to the coordinator: full, heartbeat, failed.',
+      'Reports to the coordinator: full, changes (what has changed since the last one), heartbeat, failed.',
       'outcome',
     ),
     lastPass: new Gauge({

@@ -245,6 +245,29 @@ describe('publisher', () => {
     expect(Math.abs((sent[0]?.clock.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
   });
 
+  it('sends what has changed since the report that was answered last, and what is gone', async () => {
+    const { sent, outcomes, world, publisher } = start({ rules: ['a', 'b', 'c'].map(rule) });
+    await expect.poll(() => outcomes).toEqual(['full']);
+    const failed: RuleReport = { ...rule('b'), state: 'Failed', reason: 'InvalidSpec' };
+    world.rules = [rule('a'), failed, rule('d')];
+    publisher.mark();
+    await expect.poll(() => outcomes).toEqual(['full', 'changes']);
+    expect(sent[1]).toMatchObject({ repeats: 1, rules: [failed, rule('d')], gone: ['uid-c'] });
+    world.rules = [rule('a'), failed];
+    world.answer = () => {
+      throw new Error('the answer is lost');
+    };
+    publisher.mark();
+    await expect.poll(() => outcomes).toEqual(['full', 'changes', 'failed']);
+    world.answer = () => ANSWER;
+    await expect.poll(() => outcomes.at(-1)).toBe('changes');
+    const lost = { repeats: 2, rules: [], gone: ['uid-d'] };
+    expect(sent.slice(2)).toMatchObject([lost, lost]);
+    publisher.mark();
+    await expect.poll(() => outcomes.at(-1)).toBe('heartbeat');
+    expect(sent.at(-1)).toMatchObject({ repeats: 4, rules: [] });
+  });
+
   it('sends it once in a report of several pages', async () => {
     const { sent, outcomes, commentsReported, world, publisher } = start({
       answer: () => ({ ...ANSWER, leaseTransitions: 4 }),
@@ -265,7 +288,7 @@ describe('publisher', () => {
       world.rules = [rule(`b${at}`)];
       publisher.mark();
     }
-    await expect.poll(() => outcomes).toEqual(['full', 'full']);
+    await expect.poll(() => outcomes).toEqual(['full', 'changes']);
     expect(sent.at(-1)?.rules[0]?.name).toBe('b49');
   });
 

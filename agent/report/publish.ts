@@ -2,12 +2,15 @@
  * Reports to the coordinator: at once (coalesced) when something changed, and a heartbeat when
  * nothing did. The coordinator may be down for as long as it likes: nothing waits for it.
  */
+import { isDeepStrictEqual } from 'node:util';
 import {
+  MAX_RULES_PER_PAGE,
   REPORT_VERSION,
   REPORTED_AFTER,
   type FleetOrder,
   type Report,
   type ReportAnswer,
+  type RuleReport,
 } from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -45,7 +48,7 @@ export type PublisherDeps = {
   changes: Pick<ChangeLog, 'want' | 'settled' | 'reported'>;
   /** What the coordinator that leads wants of the pod. */
   onOrder: (order: FleetOrder) => void;
-  onSent: (kind: 'full' | 'heartbeat' | 'failed') => void;
+  onSent: (kind: 'full' | 'changes' | 'heartbeat' | 'failed') => void;
   log: Logger;
 };
 
@@ -67,8 +70,10 @@ const BACKOFF = { baseMs: 500, maxMs: 15_000 };
 
 export const createPublisher = (deps: PublisherDeps): Publisher => {
   const { snapshot, client, boot, purpose, heartbeatMs, clock, onSent, log } = deps;
-  /** What the coordinator has received: the last full report of this boot, its answer and rules. */
-  let received: { bootId: string; sequence: number; epoch: string; rules: string } | undefined;
+  /** What the coordinator has received: of this boot the last report with news, and its answer. */
+  let received:
+    | { bootId: string; sequence: number; epoch: string; rules: readonly RuleReport[] }
+    | undefined;
   const order = createOrderAside(deps.onOrder, deps.isOrder);
   const asides = [
     order,
@@ -97,10 +102,9 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     return answer;
   };
 
-  const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
+  const send = async (signal: AbortSignal): Promise<'full' | 'changes' | 'heartbeat'> => {
     const { rules, information, commentsLost, ...known } = snapshot();
     const apart = { information, ...(commentsLost && { commentsLost }) };
-    const text = JSON.stringify(rules);
     const bootId = boot.id();
     const sequence = deps.nextSequence();
     const pageOf = (part: Part): Report => {
@@ -108,10 +112,15 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
       return pageWith(known, { bootId, sequence, purpose, clock: times, ...part });
     };
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
-    if (received?.bootId === bootId && received.rules === text) {
-      const heartbeat = { page: 0, pages: 1, rules: [], repeats: received.sequence };
-      const { epoch, wantsFull } = await post(pageOf(heartbeat));
-      if (epoch === received.epoch && wantsFull !== true) return 'heartbeat';
+    const news = received?.bootId === bootId ? changesSince(received.rules, rules) : undefined;
+    if (received && news) {
+      const changes = { page: 0, pages: 1, repeats: received.sequence, ...news };
+      const { epoch, wantsFull } = await post(pageOf(changes));
+      if (epoch === received.epoch && wantsFull !== true) {
+        if (isEmpty(news)) return 'heartbeat';
+        received = { bootId, sequence, epoch, rules };
+        return 'changes';
+      }
       received = undefined;
       return send(signal);
     }
@@ -126,7 +135,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     // of them.
     if (epoch === undefined || others.length > 0)
       throw new Error('the pages of a report came to several coordinators');
-    received = { bootId, sequence, epoch, rules: text };
+    received = { bootId, sequence, epoch, rules };
     return 'full';
   };
 
@@ -158,7 +167,24 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   };
 };
 
-type Part = Pick<Report, 'page' | 'pages' | 'rules' | 'repeats'>;
+type Part = Pick<Report, 'page' | 'pages' | 'rules' | 'repeats' | 'gone'>;
+
+type Changes = Pick<Report, 'rules' | 'gone'>;
+
+const isEmpty = ({ rules, gone = [] }: Changes): boolean => rules.length + gone.length === 0;
+
+/** Undefined where it is more than a page. */
+const changesSince = (
+  before: readonly RuleReport[],
+  now: readonly RuleReport[],
+): Changes | undefined => {
+  const known = new Map(before.map((rule) => [rule.uid, rule]));
+  const rules = now.filter((rule) => !isDeepStrictEqual(known.get(rule.uid), rule));
+  for (const { uid } of now) known.delete(uid);
+  const gone = [...known.keys()];
+  if (pagesOf(rules).length > 1 || gone.length > MAX_RULES_PER_PAGE) return undefined;
+  return { rules, ...(gone.length > 0 && { gone }) };
+};
 
 const pageWith = (
   {

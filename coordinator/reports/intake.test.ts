@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { Allowance } from './memory-allowance.ts';
+import { Allowance, MOST_OF_A_POD } from './memory-allowance.ts';
 import { Reports } from './reports.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
@@ -419,10 +419,26 @@ describe('refusals', () => {
     const rules = Array.from({ length: 200 }, (_, index) =>
       word({ uid: `rule-${index}`, message: 'x'.repeat(1_000) }),
     );
-    const answerTo = async (changes: Parameters<typeof report>[0]) =>
-      (await post(JSON.stringify(report(changes)))).json();
+    const answerTo = async (said: Parameters<typeof report>[0]) =>
+      (await post(JSON.stringify(report(said)))).json();
     expect(await answerTo({ rules })).not.toHaveProperty('wantsFull');
     expect(await answerTo({ sequence: 2, repeats: 1 })).toMatchObject({ wantsFull: true });
+    const changes = { sequence: 3, repeats: 1, rules: [word()] };
+    expect(await answerTo(changes)).toMatchObject({ wantsFull: true });
+  });
+
+  it('bound what reports of changes come to together', async () => {
+    const post = app();
+    await post(JSON.stringify(report()));
+    for (let sequence = 2; sequence < 14; sequence += 1) {
+      const rules = Array.from({ length: 700 }, (_, index) =>
+        word({ uid: `rule-${sequence}-${index}`, message: 'x'.repeat(1_000) }),
+      );
+      await post(JSON.stringify(report({ sequence, repeats: sequence - 1, rules })));
+    }
+    expect(results.slice(0, 6)).toEqual(Array(6).fill('news'));
+    expect(results.indexOf('too-much') * 700_000).toBeLessThan(MOST_OF_A_POD);
+    expect(results.slice(results.indexOf('too-much') + 1)).not.toContain('news');
   });
 
   it('more than is kept of a namespace, even when an earlier report arrives late in between', async () => {

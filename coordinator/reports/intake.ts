@@ -108,10 +108,10 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
     }),
     async (context) => {
       const { pod, purpose } = context.get('reporter');
-      const whole = parse(await context.req.text());
-      if (whole.purpose !== purpose) throw new Refusal('other-purpose');
-      const { report: allowed, keep } = deps.allowance.take(pod, whole);
-      const { clock, epoch, reports } = deps;
+      const sent = parse(await context.req.text());
+      if (sent.purpose !== purpose) throw new Refusal('other-purpose');
+      const { allowance, clock, epoch, reports } = deps;
+      const { report: allowed, keep } = allowance.take(pod, completed(deps, pod, sent));
       const at = { monotonic: clock.monotonic(), wall: clock.now() };
       const report = withoutWrongTimes(allowed, at.wall);
       const acceptance = reports.accept(pod.uid, report, at);
@@ -120,7 +120,7 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
         keep(acceptance.outcome === 'partial').forEach(deps.onPushedOut);
       deps.onResult(acceptance.outcome);
       deps.onReport(pod, acceptance);
-      const wantsFull = isWantedInFull(deps.allowance, { pod, report, acceptance });
+      const wantsFull = isWantedInFull(allowance, { pod, report, acceptance });
       if (report.information && !wantsFull && acceptance.outcome !== 'stale') {
         reports.inform(pod.uid, report.information, at);
         deps.onInformation(pod);
@@ -172,6 +172,13 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
 
 /** Undefined in a process without a server. */
 const socketOf = ({ env }: Pick<Context<Env>, 'env'>): Socket | undefined => env?.incoming?.socket;
+
+/** Not by a report of which something was left out. */
+const completed = (
+  { allowance, reports }: Pick<IntakeDeps, 'allowance' | 'reports'>,
+  { uid }: CnfPod,
+  sent: Report,
+): Report => (allowance.isIncomplete(uid) ? sent : reports.completed(uid, sent));
 
 const isWantedInFull = (
   allowance: Allowance,
@@ -241,12 +248,14 @@ const parse = (text: string): Report => {
         .slice(0, MAX_DETAILS)
         .map(({ path, message }) => `${path.join('.')}: ${message}`),
     });
-  const { page, pages, repeats, rules } = result.data;
+  const { page, pages, repeats, gone } = result.data;
   if (pages > MAX_PAGES || page >= pages)
     throw new Refusal('bad-report', {
       details: [`page: ${page} of ${pages}, at most ${MAX_PAGES}`],
     });
-  if (repeats !== undefined && (pages > 1 || rules.length > 0))
-    throw new Refusal('bad-report', { details: ['repeats: such a report has no rules'] });
+  if (repeats !== undefined && pages > 1)
+    throw new Refusal('bad-report', { details: ['repeats: such a report has one page'] });
+  if (repeats === undefined && gone !== undefined)
+    throw new Refusal('bad-report', { details: ['gone: only with repeats'] });
   return result.data;
 };

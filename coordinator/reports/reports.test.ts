@@ -103,6 +103,27 @@ describe('a heartbeat', () => {
   });
 });
 
+describe('a report of changes', () => {
+  const changes = (sequence: number, more: Partial<Report>): Report =>
+    reports.completed(pod, page(sequence, { rules: [], ...more }));
+
+  it('names the rules that it brings and those that it takes away, and keeps the others', () => {
+    const changed = changes(2, { repeats: 1, rules: [said('c')], gone: ['b'] });
+    expect(accept(changed)).toMatchObject({ outcome: 'news', rules: new Set(['b', 'c']) });
+    expect([...(reports.of(pod)?.rules.keys() ?? [])]).toEqual(['a', 'c']);
+    expect(reports.of(pod)?.rules.get('a')?.since).toBe(NOW + 1_000);
+    expect(accept(changes(3, { repeats: 2, rules: [] }))).toEqual({ outcome: 'heartbeat' });
+  });
+
+  it.each([
+    ['another report', page(2, { repeats: 0, rules: [said('c')] })],
+    ['one of another boot', page(2, { bootId: 'boot-0002', repeats: 1, rules: [said('c')] })],
+  ])('asks for all when it is about %s', (_what, report) => {
+    expect(accept(reports.completed(pod, report))).toEqual({ outcome: 'unknown-base' });
+    expect([...(reports.of(pod)?.rules.keys() ?? [])]).toEqual(['a', 'b']);
+  });
+});
+
 describe('order', () => {
   it('keeps a later report when an earlier one comes', () => {
     accept(page(3));

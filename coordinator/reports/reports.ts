@@ -96,7 +96,24 @@ export class Reports {
     this.#entries.delete(podUid);
   }
 
-  /** From a live pod, as its token proves. `page` is one that the schema accepted. */
+  /**
+   * A report of what has changed, as the whole one that it comes to. Any other, and one of changes
+   * since a report that is not known here, as it is.
+   */
+  completed(podUid: string, page: Report): Report {
+    const { repeats, gone = [], ...rest } = page;
+    const current = this.#entries.get(podUid)?.current;
+    const isKnown = current?.bootId === page.bootId && current.fullSequence === repeats;
+    if (!isKnown || isHeartbeat(page)) return page;
+    const rules = new Map<string, RuleReport>(current.rules);
+    for (const uid of gone) rules.delete(uid);
+    for (const rule of page.rules) rules.set(rule.uid, rule);
+    return { ...rest, rules: [...rules.values()] };
+  }
+
+  /**
+   * From a live pod, as its token proves. `page` is one that the schema accepted, and `completed`.
+   */
   accept(podUid: string, page: Report, at: Moment): Acceptance {
     const entry = this.#entryOf(podUid);
     const { current } = entry;
@@ -105,7 +122,7 @@ export class Reports {
     if (page.sequence <= latestOf(entry, page.bootId)) return { outcome: 'stale' };
     if (current && !sameBoot) retire(entry, current.bootId);
     if (page.repeats !== undefined)
-      return sameBoot && page.repeats === current.fullSequence
+      return sameBoot && page.repeats === current.fullSequence && isHeartbeat(page)
         ? this.#heartbeat(entry, current, page, at)
         : { outcome: 'unknown-base' };
     const rules = assemble(entry, page);
@@ -252,7 +269,11 @@ const assemble = (entry: Entry, page: Report): readonly RuleReport[] | undefined
   return [...parts.values()].flat();
 };
 
+const isHeartbeat = ({ repeats, rules, gone = [] }: Report): boolean =>
+  repeats !== undefined && rules.length === 0 && gone.length === 0;
+
 const wordOf = (rule: RuleReport, known: RuleWord | undefined, at: Moment): RuleWord => {
+  if (known === rule) return known;
   const same =
     known?.state === rule.state &&
     known.revision === rule.revision &&

@@ -1,9 +1,8 @@
 /**
  * The report that an agent POSTs to `/v1/namespaces/{ns}/pods/{pod}/report`: the state of every
- * rule CR on its OpenWRT. A report is a full snapshot; large ones come in pages, and take effect
- * when the last page is there. A report that repeats the last one is a heartbeat; with `repeats` it
- * costs both sides next to nothing. A report never holds a secret: messages name fields, not values
- * of secret fields.
+ * rule CR on its OpenWRT. A full one comes in pages where it is large, and takes effect when the
+ * last page is there. After it the agent sends what has changed since; nothing has in a heartbeat.
+ * A report never holds a secret: messages name fields, not values of secret fields.
  *
  * Report and answer bear the version of the protocol, and neither side takes one of another: there
  * is only this one yet (docs/upgrading.md).
@@ -134,10 +133,13 @@ export const reportSchema = z.object({
   page: z.int().min(0),
   pages: z.int().min(1),
   /**
-   * For heartbeats: the sequence number of the full report of this boot whose rules still hold.
-   * `rules` is empty then. A coordinator that does not know that report answers `wantsFull`.
+   * The sequence number of the last report of this boot with other rules than the one before: they
+   * still hold, but for `rules`, which are new or have changed since, and for `gone`. A coordinator
+   * that does not know that report answers `wantsFull`.
    */
   repeats: z.int().min(0).optional(),
+  /** Only with `repeats`: uids of rules of that report that the agent reports no more. */
+  gone: z.array(z.string().min(1).max(64)).max(MAX_RULES_PER_PAGE).optional(),
   purpose: z.string().min(1).max(63),
   openwrt: openwrtStateSchema,
   /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept as they were. */
