@@ -109,6 +109,8 @@ export const WRITTEN_ON_PODS: readonly string[] = [POLICY_GROUPS_ANNOTATION];
 export const NETWORKS_ANNOTATION = 'k8s.v1.cni.cncf.io/networks';
 /** On a pod, by the coordinator: JSON, its interfaces and the names of their NetworkPorts. */
 export const NETWORK_PORTS_ANNOTATION = `${PREFIX}/network-ports`;
+/** On a pod, `"true"`: it gets the addresses of the pod before it, of the same owner. */
+export const KEEP_ADDRESSES_ANNOTATION = `${PREFIX}/keep-addresses`;
 /** Scheduling gate of pods that wait for addresses in managed networks. */
 export const PORTS_GATE = `${NETWORK_GROUP}/ports`;
 /** ClusterRole for the coordinator to open that gate, in the namespaces where it is bound. */

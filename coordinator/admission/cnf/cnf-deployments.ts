@@ -1,6 +1,6 @@
 /**
- * The checks of CNFDeployments that CEL cannot make: how large a template is, and a purpose that
- * another CNF serves. Their CRD says the rest.
+ * The checks of CNFDeployments that CEL cannot make: how large a template is, addresses that it
+ * cannot keep, and a purpose that another CNF serves. Their CRD says the rest.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { PodTemplate } from '#shared/inject/pod.ts';
@@ -11,6 +11,7 @@ import {
   mayNotRoll,
   tooLarge,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
+import { keepProblem } from '../../controllers/network-ports/keepers.ts';
 import { deployments } from '../../sources/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
@@ -31,6 +32,9 @@ export const createCnfDeploymentWebhook =
     if (operation === 'DELETE' || !object || !isCnfDeployment(request)) return allowed;
     const size = isSameTemplate(object, oldObject) ? undefined : tooLarge(templateOf(object));
     if (size !== undefined) return denied({ reason: 'InvalidSpec' }, size);
+    const kept = keepProblem(object);
+    if (kept !== undefined && kept !== keepProblem(oldObject))
+      return denied({ reason: 'InvalidSpec' }, `spec.template: ${kept}`);
     const template = podTemplateIn(object);
     const warnings = [
       ...(template ? templateWarnings(template) : []),

@@ -1,8 +1,8 @@
 /**
  * The webhooks for workloads that bear the purpose label, or whose pod template does. They warn at
  * `kubectl apply` of what would otherwise only show when pods are made, refuse annotations that
- * would have a CNF enforce something else than is meant, and put the label into a pod template that
- * lacks it: without it no pod would be seen or injected.
+ * would have a CNF enforce something else than is meant, or its pods wait for ever, and put the
+ * label into a pod template that lacks it: without it no pod would be seen or injected.
  */
 import { readOptions } from '#shared/inject/annotations.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
@@ -11,6 +11,7 @@ import { withPurpose } from '#shared/inject/purpose.ts';
 import { templateWarnings } from '#shared/inject/warnings.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { keepProblem } from '../../controllers/network-ports/keepers.ts';
 import { keysWarning } from '../../sources/key-access.ts';
 import { DEFAULT_SERVICE_ACCOUNT, workloadOf, type Workload } from '../../sources/workload.ts';
 import { denied } from '../decide.ts';
@@ -55,7 +56,7 @@ export const createWorkloadWebhook =
     const purpose = servedBy(workload);
     if (purpose === undefined || workload.deleting) return allowed;
     if (!dryRun) announce(namespace);
-    const problem = newPolicyProblem(request);
+    const problem = newProblem(request);
     if (problem !== undefined) return denied({ reason: 'NotInjectable' }, problem);
     const old = workloadBefore(oldObject);
     const warnings = [
@@ -76,13 +77,16 @@ export const createWorkloadWebhook =
   };
 
 /** One that is stored already can still be scaled: its pods are denied, and say so. */
-const newPolicyProblem = ({ object, oldObject }: AdmissionRequest): string | undefined => {
-  const known = oldObject ? policyProblemsOf(oldObject) : [];
-  return policyProblemsOf(object).find((problem) => !known.includes(problem));
+const newProblem = ({ object, oldObject }: AdmissionRequest): string | undefined => {
+  const known = oldObject ? problemsOf(oldObject) : [];
+  return problemsOf(object).find((problem) => !known.includes(problem));
 };
 
-const policyProblemsOf = (object: unknown): readonly string[] =>
-  policyNetworksIn(templateIn(object).metadata?.annotations ?? {}).problems;
+const problemsOf = (object: unknown): readonly string[] => {
+  const kept = keepProblem(object);
+  const { problems } = policyNetworksIn(templateIn(object).metadata?.annotations ?? {});
+  return [...problems, ...(kept === undefined ? [] : [kept])];
+};
 
 const workloadBefore = (oldObject: AdmissionRequest['oldObject']): Workload | undefined =>
   oldObject ? workloadOf(oldObject) : undefined;

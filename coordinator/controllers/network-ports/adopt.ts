@@ -5,12 +5,13 @@
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import { claimOf, nameOfPod, portName } from './decide.ts';
+import type { Keepers } from './keepers.ts';
 import { isGated, type PortPod, type PresentAddresses } from './objects.ts';
 import { presentOf, type PortSources } from './sources.ts';
 import { addressesAt, commonIndexOf, macAt, type Plan } from './subnets.ts';
 import type { PortWrites } from './writes.ts';
 
-type Deps = { sources: PortSources; writes: PortWrites; signal: AbortSignal };
+type Deps = { sources: PortSources; writes: PortWrites; keepers: Keepers; signal: AbortSignal };
 
 /** Returns what could not be claimed, in words. @throws KubeError */
 export const adopt = async (network: ManagedNetwork, plan: Plan, deps: Deps): Promise<string[]> => {
@@ -33,7 +34,7 @@ type Adopted = { network: ManagedNetwork; plan: Plan; pod: PortPod; present: Pre
 
 const adoptOne = async (
   { network, plan, pod, present }: Adopted,
-  { sources, writes, signal }: Deps,
+  { keepers, sources, writes, signal }: Deps,
 ): Promise<string | undefined> => {
   const index = commonIndexOf(plan, present.addresses);
   if (typeof index !== 'number') return index.problem;
@@ -41,12 +42,13 @@ const adoptOne = async (
   if (!plan.indexes.includes(index)) return undefined;
   const { name, uid: networkUid } = network.metadata;
   const { metadata, owner } = pod;
+  const keeper = await keepers.of(pod, signal);
   const spec: NetworkPortSpec = {
     network: name,
     index,
     mac: macAt(networkUid, index),
     addresses: addressesAt(plan, index),
-    claim: claimOf({ ...metadata, owner }, present.interface),
+    claim: claimOf({ ...metadata, owner, keeper }, present.interface),
     managed: false,
   };
   const there = sources.port(portName(name, index));

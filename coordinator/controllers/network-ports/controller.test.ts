@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
-import { NETWORK_PORTS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
+import {
+  KEEP_ADDRESSES_ANNOTATION,
+  NETWORK_PORTS_ANNOTATION,
+  NFN_NETWORK_ANNOTATION,
+  PORTS_GATE,
+} from '#shared/names.ts';
 import type { ManagedNetworkSpec } from '#shared/resources/other-kinds/managed-network.ts';
 import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
 import {
@@ -11,7 +16,7 @@ import {
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { jsonIn } from '#shared/util/json.ts';
-import { podResource } from '../../sources/workload.ts';
+import { podResource, statefulSets } from '../../sources/workload.ts';
 import { FakeFleetApi, NAMESPACE } from '../fleet/testing/api-server.ts';
 import { createNetworkPortsController } from './controller.ts';
 import { REST_MS } from './decide.ts';
@@ -180,6 +185,111 @@ describe('a pod behind the gate', () => {
     pod('p', ['z']);
     await expect.poll(() => gatesOf('p'), soon).toEqual([{ name: 'other' }]);
     expect(await claims()).toEqual([]);
+  });
+});
+
+describe('a StatefulSet that keeps addresses', () => {
+  const set = (replicas: number): void =>
+    void api.put(statefulSets, {
+      metadata: { name: 'db' },
+      spec: { replicas, template: { metadata: { annotations: KEEP } } },
+    });
+  const KEEP = { [KEEP_ADDRESSES_ANNOTATION]: 'true' };
+  const member = (uid: string, on?: string): void => {
+    const nfn = JSON.stringify({ interface: [{ name: 'net-a', interface: 'net0' }] });
+    const { annotations } = api.get('pods', 'db-0')?.metadata ?? {};
+    api.put(podResource, {
+      metadata: {
+        name: 'db-0',
+        uid,
+        annotations:
+          on === undefined ? { [NFN_NETWORK_ANNOTATION]: nfn, ...KEEP } : (annotations ?? {}),
+        ownerReferences: [{ ...REF, uid: 'uid-statefulsets-db' }],
+      },
+      spec: on === undefined ? { schedulingGates: [{ name: PORTS_GATE }] } : { nodeName: on },
+    });
+  };
+  const REF = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', controller: true };
+  const first = async (on: string): Promise<void> => {
+    set(1);
+    network('a', 4);
+    pod('other', ['a']);
+    await expect.poll(() => addressesOf('other'), soon).toEqual(['10.97.0.1']);
+    member('one');
+    await expect.poll(() => addressesOf('db-0'), soon).toEqual(['10.97.0.2']);
+    member('one', on);
+    await expect.poll(async () => (await portsNow())[1]?.status?.node, soon).toBe(on);
+    api.remove('pods', 'other');
+    await expect.poll(claims, soon).toEqual(['a-2 db-0']);
+  };
+  const ends = (): void => api.remove('pods', 'db-0');
+  const isKept = async (): Promise<boolean> =>
+    (await portsNow()).some(({ status }) => status?.keptSince !== undefined);
+
+  it('has them for its next pod, whatever coordinator leads, and no other pod gets them', async () => {
+    await first('up');
+    ends();
+    await expect.poll(isKept, soon).toBe(true);
+    await kill();
+    begin();
+    pod('thief', ['a'], {});
+    await expect.poll(() => addressesOf('thief'), soon).toHaveLength(1);
+    member('two');
+    await expect.poll(() => addressesOf('db-0'), soon).toEqual(['10.97.0.2']);
+    expect(addressesOf('thief')).not.toContain('10.97.0.2');
+    expect(await isKept()).toBe(false);
+  });
+
+  it('frees them when it is scaled below, and when it goes', async () => {
+    await first('up');
+    set(0);
+    ends();
+    await expect.poll(claims, soon).toEqual([]);
+    set(1);
+    await kill();
+    begin();
+    member('two');
+    await expect.poll(() => addressesOf('db-0'), soon).toHaveLength(1);
+    api.remove('statefulsets', 'db');
+    ends();
+    await expect.poll(claims, soon).toEqual([]);
+  });
+
+  it('has its next pod wait until the one before is gone from a silent node, and says so', async () => {
+    node('silent', false);
+    await first('silent');
+    ends();
+    await expect.poll(() => saidOf('a-2').join(), soon).toContain('does not answer');
+    member('two');
+    await expect.poll(() => saidOf('db-0').at(-1), soon).toMatch(/^PodBefore: .*\(two\).*\(one\)/);
+    expect(addressesOf('db-0')).toEqual([]);
+    api.put(portNodes, {
+      metadata: { name: 'silent' },
+      spec: { taints: [{ key: 'node.kubernetes.io/out-of-service' }] },
+    });
+    await expect.poll(() => addressesOf('db-0'), soon).toEqual(['10.97.0.2']);
+  });
+
+  it('frees those of a network that its next pod does not ask for', async () => {
+    network('b', 4);
+    await first('up');
+    ends();
+    await expect.poll(isKept, soon).toBe(true);
+    member('two');
+    await expect.poll(() => addressesOf('db-0'), soon).toEqual(['10.97.0.2']);
+    ends();
+    await expect.poll(isKept, soon).toBe(true);
+    const nfn = JSON.stringify({ interface: [{ name: 'net-b', interface: 'net0' }] });
+    api.put(podResource, {
+      metadata: {
+        name: 'db-0',
+        uid: 'three',
+        annotations: { [NFN_NETWORK_ANNOTATION]: nfn, ...KEEP },
+        ownerReferences: [{ ...REF, uid: 'uid-statefulsets-db' }],
+      },
+      spec: { schedulingGates: [{ name: PORTS_GATE }] },
+    });
+    await expect.poll(claims, soon).toEqual(['b-1 db-0']);
   });
 });
 

@@ -22,6 +22,9 @@ import { asksOf, type Ask } from './asks.ts';
 import {
   decidePod,
   decidePort,
+  isKeeper,
+  isKept,
+  isOfSlot,
   isReleased,
   nameOfPod,
   portName,
@@ -30,8 +33,10 @@ import {
   type PortStep,
   type View,
   type Wait,
+  type WaitingPod,
 } from './decide.ts';
 import { createAnnouncer } from './events.ts';
+import { createKeepers, type Keepers } from './keepers.ts';
 import { isAdopted, statusOf } from './network-status.ts';
 import { isGated, lacksOf, portNodes, portPods, type PortPod } from './objects.ts';
 import { PortSources } from './sources.ts';
@@ -76,7 +81,7 @@ export const createNetworkPortsController = (
     onGone: announcer.forget,
   });
   const writes = createPortWrites(client, sources);
-  const common = { ...deps, sources, writes, announcer };
+  const common = { ...deps, sources, writes, announcer, keepers: createKeepers(client) };
   const reconciler: Reconciler = {
     pod: createPodReconciler(common),
     port: createPortReconciler(common),
@@ -135,11 +140,12 @@ export const createNetworkPortsController = (
 type Common = NetworkPortsDeps & {
   sources: PortSources;
   writes: PortWrites;
+  keepers: Keepers;
   announcer: ReturnType<typeof createAnnouncer>;
 };
 
 const createPodReconciler = (deps: Common): Reconciler['pod'] => {
-  const { announcer, client, clock, log, sources, writes } = deps;
+  const { announcer, client, clock, keepers, log, sources, writes } = deps;
   /** What attachments do not take, as they were some seconds ago. */
   const lacks = new Map<string, { text: string | undefined; at: number }>();
 
@@ -163,6 +169,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
         );
       },
       lacksOf: (name) => lacks.get(name)?.text,
+      isNodeSilent: sources.isNodeSilent,
     };
   };
 
@@ -174,11 +181,22 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     return unmanaged.some(({ name }) => items.some(({ spec }) => spec.names.includes(name)));
   };
 
-  /** What earlier looks have claimed beside these. It was never on the pod. */
+  /** What earlier looks have claimed beside these. It was never on this pod. */
   const giveBack = async (uid: string, claims: readonly Claim[], signal: AbortSignal) => {
-    const kept = new Set(claims.map(({ spec }) => portName(spec.network, spec.index)));
-    for (const port of sources.portsOfPod(uid))
-      if (!isReleased(port) && !kept.has(port.metadata.name)) await writes.remove(port, signal);
+    for (const port of besides(sources.portsOfPod(uid), claims)) {
+      if (isReleased(port) || isKept(port)) continue;
+      if (port.spec.claim.before === undefined) await writes.remove(port, signal);
+      else await writes.change(port, { status: statusSince('keptSince', clock) }, signal);
+    }
+  };
+
+  /** What is kept for a pod that asks for it no longer. */
+  const letGo = async (pod: WaitingPod, claims: readonly Claim[], signal: AbortSignal) => {
+    const { keeper } = pod;
+    if (!isKeeper(keeper)) return;
+    for (const port of besides(sources.portsOfKeeper(keeper.uid), claims))
+      if (isKept(port) && isOfSlot(port, pod))
+        await writes.change(port, { status: statusSince('releasedAt', clock) }, signal);
   };
 
   /** All or none. */
@@ -194,9 +212,11 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     const { namespace, name } = pod.metadata;
     const { owner, texts } = pod;
     const asks = asksOf(texts, namespace);
+    const keeper = await keepers.of(pod, signal);
+    const waiting = { namespace, name, uid, owner, keeper, texts };
     await readAttachments(asks, signal);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const decision = decidePod({ namespace, name, uid, owner, texts }, viewNow());
+      const decision = decidePod(waiting, viewNow());
       if ('wait' in decision) return await leaveWaiting(pod, decision.wait, signal);
       if (await isAhead(asks, signal)) return { againInMs: SOON_MS };
       const { claims } = decision;
@@ -204,6 +224,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
       const made = await Promise.all(missing.map((claim) => writes.claim(claim, signal)));
       if (made.includes(false)) continue;
       await giveBack(uid, claims, signal);
+      await letGo(waiting, claims, signal);
       const outcome = await writes.open(pod, claims, signal);
       if (outcome === 'opened') announcer.assigned(pod, claims);
       if (outcome !== 'forbidden') return 'done';
@@ -215,8 +236,24 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
   };
 };
 
+const besides = (ports: readonly NetworkPort[], claims: readonly Claim[]): NetworkPort[] => {
+  const names = new Set(claims.map(({ spec }) => portName(spec.network, spec.index)));
+  return ports.filter(({ metadata }) => !names.has(metadata.name));
+};
+
+/** No pod has it since now. */
+const statusSince = (
+  field: 'keptSince' | 'releasedAt',
+  { now }: Pick<NetworkPortsDeps['clock'], 'now'>,
+): object => ({
+  keptSince: null,
+  [field]: new Date(now()).toISOString(),
+  node: null,
+  active: false,
+});
+
 const createPortReconciler = (deps: Common): Reconciler['port'] => {
-  const { announcer, client, clock, log, sources, writes } = deps;
+  const { announcer, client, clock, keepers, log, sources, writes } = deps;
 
   /** By uid: another pod of the name is another pod. */
   const isThere = async (port: NetworkPort, signal: AbortSignal): Promise<boolean> => {
@@ -241,7 +278,10 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
   const release = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
     // The watch can be behind: of a pod that has just been made, or of its node.
     if (await isThere(port, signal)) return { againInMs: SOON_MS };
-    const status = { releasedAt: new Date(clock.now()).toISOString(), active: false };
+    const isToBeKept = await keepers.keeps(port, signal);
+    // No watch tells of its keeper.
+    if (isToBeKept && isKept(port)) return { againInMs: AGAIN_MS };
+    const status = statusSince(isToBeKept ? 'keptSince' : 'releasedAt', clock);
     return (await writes.change(port, { status }, signal)) ? { againInMs: 0 } : OVERTAKEN;
   };
 
@@ -250,7 +290,7 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     if (next.step === 'release') return await release(port, signal);
     if (next.step === 'delete') return (await writes.remove(port, signal)) ? 'done' : OVERTAKEN;
     if (next.step === 'note') {
-      const status = { node: next.node, active: true };
+      const status = { node: next.node, active: true, keptSince: null };
       return (await writes.change(port, { status }, signal)) ? 'done' : OVERTAKEN;
     }
     if (next.step === 'none') return 'done';
@@ -266,14 +306,14 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     const next = decidePort(port, {
       now: clock.now(),
       pod: pod && !pod.hasEnded ? { node: pod.node } : undefined,
-      isNodeReady: (node) => sources.nodes.store.byName('', node)?.isReady,
+      isNodeSilent: sources.isNodeSilent,
     });
     return await take(port, next, signal);
   };
 };
 
 const createNetworkReconciler =
-  ({ announcer, client, clock, sources, writes }: Common): Reconciler['network'] =>
+  ({ announcer, client, clock, keepers, sources, writes }: Common): Reconciler['network'] =>
   async (name, signal) => {
     const network = sources.networks.store.byName('', name);
     if (!network) return 'done';
@@ -281,7 +321,7 @@ const createNetworkReconciler =
     const conflicts =
       'problem' in plan || isAdopted(network)
         ? (network.status?.conflicts ?? [])
-        : await adopt(network, plan, { sources, writes, signal });
+        : await adopt(network, plan, { keepers, sources, writes, signal });
     const { foreign, ports } = sources.known(network);
     for (const pod of sources.podsNaming(network))
       if (pod.isCnf && !isGated(pod) && sources.portsOfPod(pod.metadata.uid).length === 0)

@@ -7,6 +7,7 @@ import {
   type Claim,
   type KnownNetwork,
 } from './decide.ts';
+import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { claimsOf, known, networkObject, pod, port, reasonOf, view } from './testing.ts';
 
 describe('a pod that waits', () => {
@@ -122,13 +123,85 @@ describe('a pod that waits', () => {
   });
 });
 
+describe('a pod whose owner keeps addresses', () => {
+  const keeper = { kind: 'StatefulSet', name: 'db', uid: 'db' } as const;
+  const kept = (uid: string, some: object = {}) =>
+    port(2, uid, 'edge-net', { keeper, keptSince: 0, ...some });
+  const look = (name: string, ports: readonly NetworkPort[], some: object = {}) =>
+    decidePod(pod(name, { keeper, ...some }), view([known({ ports })]));
+  /** The pod of a StatefulSet, made anew. */
+  const next = (ports: readonly NetworkPort[], some: object = {}) =>
+    decidePod({ ...pod('db-0', { keeper, ...some }), uid: 'next' }, view([known({ ports })]));
+
+  it('gets those of the pod before it, and the MAC', () => {
+    expect(next([kept('db-0')])).toMatchObject({
+      claims: [
+        {
+          resting: { metadata: { name: 'edge-net-2' } },
+          spec: {
+            mac: '02:00:00:00:00:01',
+            addresses: ['10.1.0.2', 'fd00::2'],
+            claim: { uid: 'next', keeper, before: 'db-0' },
+          },
+        },
+      ],
+    });
+  });
+
+  it('gets others than those of another ordinal, and of another StatefulSet', () => {
+    expect(claimsOf(look('db-1', [kept('db-0')]))).toEqual(['net0 edge-net-1 10.1.0.1 fd00::1']);
+    const other = { ...keeper, uid: 'another' };
+    expect(claimsOf(next([kept('db-0', { keeper: other })]))).toEqual([
+      'net0 edge-net-1 10.1.0.1 fd00::1',
+    ]);
+  });
+
+  it('gets that of whichever pod the Deployment had', () => {
+    const of = { ...keeper, kind: 'Deployment' } as const;
+    const decision = look('web-b', [kept('web-a', { keeper: of })], { keeper: of });
+    expect(claimsOf(decision)).toEqual(['net0 edge-net-2 10.1.0.2 fd00::2']);
+  });
+
+  it('waits for the pod before it, naming both', () => {
+    const before = port(2, 'db-0', 'edge-net', { keeper, node: 'silent' });
+    expect(reasonOf(next([before]))).toBe(
+      'PodBefore: pod edge/db-0 (next) gets 10.1.0.2 fd00::2 of NetworkPort edge-net-2 when pod edge/db-0 (db-0) is gone or has ended; node silent of that pod does not answer: start it, delete the Node, or taint it node.kubernetes.io/out-of-service',
+    );
+  });
+
+  it('waits where its owner cannot keep them, and not in networks that nothing manages', () => {
+    const problem = { keeper: { problem: 'Deployment web must have one replica' } };
+    expect(reasonOf(look('web', [], problem))).toBe(
+      'CannotBeKept: Deployment web must have one replica',
+    );
+    expect(look('web', [], { ...problem, interfaces: ['net-z'] })).toEqual({ claims: [] });
+  });
+
+  it('keeps them from all others, in a full network too', () => {
+    const ports = [port(1, 'x'), kept('db-0'), port(3, 'y')];
+    expect(reasonOf(decidePod(pod('a'), view([known({ ports })])))).toContain(
+      '2 have pods, 1 are kept for the next pod of their owner',
+    );
+    expect(
+      reasonOf(decidePod(pod('a', { fixed: '10.1.0.2' }), view([known({ ports })]))),
+    ).toContain('pod edge/db-0 had it, and StatefulSet db keeps it');
+    expect(claimsOf(next(ports))).toHaveLength(1);
+  });
+
+  it('gets those that it fixes', () => {
+    expect(claimsOf(next([kept('db-0')], { fixed: '10.1.0.3' }))).toEqual([
+      'net0 edge-net-3 10.1.0.3 fd00::3',
+    ]);
+  });
+});
+
 describe('a NetworkPort', () => {
-  const isNodeReady = (name: string) => ({ up: true, silent: false })[name];
+  const isNodeSilent = (name: string) => ({ up: false, silent: true })[name];
   const step = (some: Parameters<typeof port>[3], node?: string | null, now = 0) =>
     decidePort(port(1, 'a', 'edge-net', some), {
       now,
       pod: node === undefined ? undefined : { node: node ?? undefined },
-      isNodeReady,
+      isNodeSilent,
     });
 
   it('stays with its pod, and notes its node', () => {

@@ -6,10 +6,14 @@ import { few } from '#shared/util/few.ts';
 import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
+import type { Keeper } from './keepers.ts';
 import { addressesAt, commonIndexOf, macAt, withLengths, type Plan } from './subnets.ts';
 
 /** Caches, conntrack and policies still know the address for so long. */
 export const REST_MS = 30_000;
+
+/** Kubernetes' own: an administrator says by it that nothing runs on the node. */
+export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 export type WaitingPod = {
   namespace: string;
@@ -17,6 +21,8 @@ export type WaitingPod = {
   uid: string;
   /** uid of its controller. */
   owner: string | undefined;
+  /** `problem`: why it cannot have its addresses kept. Undefined: it asks for no such thing. */
+  keeper?: Keeper | { problem: string } | undefined;
   texts: AskTexts;
 };
 
@@ -35,15 +41,18 @@ export type View = {
   networkOf: (name: string) => KnownNetwork | undefined;
   /** What an attachment of Multus does not take: `ips`, `mac`. */
   lacksOf: (attachment: string) => string | undefined;
+  isNodeSilent: PortFacts['isNodeSilent'];
 };
 
 export type WaitReason =
   | 'AddressNotAllowed'
   | 'AnnotationInvalid'
+  | 'CannotBeKept'
   | 'FixedAddressNotFree'
   | 'NetworkNotReady'
   | 'NoFreeAddress'
-  | 'NotObeyed';
+  | 'NotObeyed'
+  | 'PodBefore';
 export type Wait = { reason: WaitReason; message: string; networks: readonly string[] };
 
 export type Claim = {
@@ -53,7 +62,7 @@ export type Claim = {
   plan: Plan;
   /** It is claimed already. */
   has: boolean;
-  /** One that rests, of the same owner: it is taken over. */
+  /** One of the same owner, that rests or is kept for it: it is taken over. */
   resting?: NetworkPort;
 };
 export type Decision = { wait: Wait } | { claims: readonly Claim[] };
@@ -62,24 +71,21 @@ export const portName = (network: string, index: number): string => `${network}-
 
 export const isReleased = ({ status }: NetworkPort): boolean => status?.releasedAt !== undefined;
 
+/** No pod has it, and the next one of its owner gets it. */
+export const isKept = (port: NetworkPort): boolean =>
+  !isReleased(port) && port.status?.keptSince !== undefined;
+
 export const nameOfPod = ({ namespace, pod }: NetworkPortSpec['claim']): string =>
   `${namespace}/${pod}`;
 
 export const decidePod = (pod: WaitingPod, view: View): Decision => {
-  const read = asksIn(pod.texts, pod.namespace);
-  if ('problem' in read) return waits('AnnotationInvalid', read.problem);
-  const asks = read.asks.filter(({ name }) => view.networkOf(name) !== undefined);
-  const inherits = inheriting(read.asks, (name) => view.networkOf(name) !== undefined);
-  if (inherits !== undefined)
-    return waits(
-      'AnnotationInvalid',
-      `interface ${inherits} is of no managed network and has no ipAddress and macAddress of its own: Nodus would give it those of the interface before it`,
-    );
+  const asks = managedAsks(pod, view);
+  if ('wait' in asks) return asks;
   const claims: Claim[] = [];
   for (const ask of asks) {
     const known = view.networkOf(ask.name);
     if (known === undefined) continue;
-    const claim = claimFor(ask, pod, known, claims);
+    const claim = claimFor(ask, pod, known, { claims, view });
     if ('reason' in claim) return { wait: claim };
     const lacks = ask.by === 'multus' ? view.lacksOf(ask.name) : undefined;
     if (lacks !== undefined)
@@ -92,6 +98,23 @@ export const decidePod = (pod: WaitingPod, view: View): Decision => {
   return { claims };
 };
 
+const managedAsks = (pod: WaitingPod, { networkOf }: View): { wait: Wait } | readonly Ask[] => {
+  const read = asksIn(pod.texts, pod.namespace);
+  if ('problem' in read) return waits('AnnotationInvalid', read.problem);
+  const isManaged = (name: string): boolean => networkOf(name) !== undefined;
+  const inherits = inheriting(read.asks, isManaged);
+  if (inherits !== undefined)
+    return waits(
+      'AnnotationInvalid',
+      `interface ${inherits} is of no managed network and has no ipAddress and macAddress of its own: Nodus would give it those of the interface before it`,
+    );
+  const asks = read.asks.filter(({ name }) => isManaged(name));
+  const { keeper } = pod;
+  return keeper && 'problem' in keeper && asks.length > 0
+    ? waits('CannotBeKept', keeper.problem)
+    : asks;
+};
+
 const waits = (reason: WaitReason, message: string, network?: string): { wait: Wait } => ({
   wait: { reason, message, networks: network === undefined ? [] : [network] },
 });
@@ -100,7 +123,7 @@ const claimFor = (
   ask: Ask,
   pod: WaitingPod,
   known: KnownNetwork,
-  before: readonly Claim[],
+  { claims: before, view }: { claims: readonly Claim[]; view: View },
 ): Claim | Wait => {
   const { object, plan, ports } = known;
   const network = object.metadata.name;
@@ -114,14 +137,24 @@ const claimFor = (
   if ('problem' in plan) return wait('NetworkNotReady', `network ${network}: ${plan.problem}`);
   const own = ports.find((port) => isOf(port, pod.uid, ask.interface) && isAsked(port, ask, plan));
   if (own) return { ask, network, plan, spec: own.spec, has: true };
+  const kept = keptFor(ask, pod, plan, { ports, view });
+  if (kept && 'held' in kept) return wait('PodBefore', kept.held);
+  if (kept) return { ask, network, plan, has: false, ...kept };
   const chosen = before.filter((claim) => claim.network === network);
+  const found = newFor({ ask, pod, known, plan, chosen });
+  return 'reason' in found ? wait(found.reason, found.problem) : found;
+};
+
+const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string } => {
+  const { ask, pod, known, plan, chosen } = wanted;
   const exceeded = shareExceeded(pod, known, chosen);
-  if (exceeded !== undefined) return wait('NoFreeAddress', exceeded);
-  const found = indexFor({ ask, pod, known, plan, chosen });
+  if (exceeded !== undefined) return { reason: 'NoFreeAddress', problem: exceeded };
+  const found = indexFor(wanted);
   if ('problem' in found)
-    return wait(ask.fixed.length > 0 ? 'FixedAddressNotFree' : 'NoFreeAddress', found.problem);
+    return { reason: ask.fixed.length > 0 ? 'FixedAddressNotFree' : 'NoFreeAddress', ...found };
   const { index, resting } = found;
-  const mac = ask.mac?.toLowerCase() ?? macAt(object.metadata.uid, index);
+  const { name: network, uid } = known.object.metadata;
+  const mac = ask.mac?.toLowerCase() ?? macAt(uid, index);
   const addresses = addressesAt(plan, index);
   const claim = claimOf(pod, ask.interface);
   const spec = { network, index, mac, addresses, claim, managed: true };
@@ -137,7 +170,65 @@ export const claimOf = (
   uid: pod.uid,
   interface: device,
   ...(pod.owner !== undefined && { owner: pod.owner }),
+  ...(isKeeper(pod.keeper) && { keeper: pod.keeper }),
 });
+
+/** It was the pod's before this one: of the same keeper, in a StatefulSet of the same name. */
+export const isOfSlot = (
+  { spec: { claim }, status }: NetworkPort,
+  { keeper, namespace, name, uid }: Omit<WaitingPod, 'texts'>,
+  device: string = claim.interface,
+): boolean =>
+  isKeeper(keeper) &&
+  claim.keeper?.uid === keeper.uid &&
+  claim.namespace === namespace &&
+  claim.interface === device &&
+  (keeper.kind === 'Deployment' || claim.pod === name) &&
+  isEarlier(claim.uid === uid, status);
+
+export const isKeeper = (keeper: WaitingPod['keeper']): keeper is Keeper =>
+  keeper !== undefined && !('problem' in keeper);
+
+/** It is kept, or another pod has it. */
+const isEarlier = (isOwn: boolean, status: NetworkPort['status']): boolean =>
+  status?.releasedAt === undefined && (!isOwn || status?.keptSince !== undefined);
+
+/** `held`: by the pod before it, in words. Undefined: nothing is kept for it. */
+const keptFor = (
+  ask: Ask,
+  pod: WaitingPod,
+  plan: Plan,
+  { ports, view }: { ports: readonly NetworkPort[]; view: View },
+): { held: string } | Required<Pick<Claim, 'resting' | 'spec'>> | undefined => {
+  const earlier = ports.filter((port) => isOfSlot(port, pod, ask.interface));
+  const held = earlier.find((port) => !isKept(port));
+  if (held) return { held: beforeMessage(held, pod, view) };
+  const resting = earlier.find((port) => isAsked(port, ask, plan));
+  return resting && { resting, spec: keptSpec(resting, pod) };
+};
+
+const keptSpec = ({ spec }: NetworkPort, pod: WaitingPod): NetworkPortSpec => {
+  const { interface: device, uid, before } = spec.claim;
+  const from = uid === pod.uid ? before : uid;
+  return {
+    ...spec,
+    claim: { ...claimOf(pod, device), ...(from !== undefined && { before: from }) },
+  };
+};
+
+/** Pods of one ordinal have one name. */
+const beforeMessage = ({ metadata, spec, status }: NetworkPort, pod: WaitingPod, view: View) => {
+  const { claim, addresses } = spec;
+  const silent = status?.node !== undefined && view.isNodeSilent(status.node) === true;
+  return [
+    `pod ${pod.namespace}/${pod.name} (${pod.uid}) gets ${addresses.join(' ')} of NetworkPort ${metadata.name} when pod ${nameOfPod(claim)} (${claim.uid}) is gone or has ended`,
+    ...(silent
+      ? [
+          `node ${status.node} of that pod does not answer: start it, delete the Node, or taint it ${OUT_OF_SERVICE}`,
+        ]
+      : []),
+  ].join('; ');
+};
 
 const shareExceeded = (
   { namespace }: WaitingPod,
@@ -197,7 +288,10 @@ const indexFor = ({
 };
 
 const isOf = (port: NetworkPort, uid: string, name: string): boolean =>
-  !isReleased(port) && port.spec.claim.uid === uid && port.spec.claim.interface === name;
+  !isReleased(port) &&
+  !isKept(port) &&
+  port.spec.claim.uid === uid &&
+  port.spec.claim.interface === name;
 
 /** The annotation can have changed since it was claimed. */
 const isAsked = ({ spec }: NetworkPort, { fixed, mac }: Ask, plan: Plan): boolean =>
@@ -220,14 +314,24 @@ const fixedIndex = (
   if (isFree(index)) return index;
   const port = ports.find(({ spec }) => spec.index === index);
   const user = port ? nameOfPod(port.spec.claim) : (foreign.get(index) ?? 'the pod itself');
-  const how = port && isReleased(port) ? 'had it until some seconds ago' : 'has it';
-  return { problem: `${wanted}: pod ${user} ${how}, of ${plan.range} of network ${network}` };
+  return {
+    problem: `${wanted}: pod ${user} ${howHeld(port)}, of ${plan.range} of network ${network}`,
+  };
+};
+
+const howHeld = (port: NetworkPort | undefined): string => {
+  if (port === undefined) return 'has it';
+  const { keeper } = port.spec.claim;
+  if (isKept(port)) return `had it, and ${keeper?.kind} ${keeper?.name} keeps it`;
+  return isReleased(port) ? 'had it until some seconds ago' : 'has it';
 };
 
 const fullMessage = ({ object, ports, foreign }: KnownNetwork, plan: Plan): string => {
   const resting = ports.filter(isReleased).length;
+  const kept = ports.filter(isKept).length;
   const users = [
-    `${ports.length - resting} have pods`,
+    `${ports.length - resting - kept} have pods`,
+    ...(kept > 0 ? [`${kept} are kept for the next pod of their owner`] : []),
     ...(resting > 0 ? [`${resting} rest`] : []),
     ...(foreign.size > 0 ? [`${foreign.size} are in use by pods that did not wait for them`] : []),
   ];
@@ -257,14 +361,14 @@ export type PortFacts = {
   now: number;
   /** The pod of that uid, as far as it is there and has not ended. */
   pod: { node: string | undefined } | undefined;
-  /** Undefined: there is none of that name. */
-  isNodeReady: (name: string) => boolean | undefined;
+  /** It does not answer, and nothing says that it is off. Undefined: there is none of that name. */
+  isNodeSilent: (name: string) => boolean | undefined;
 };
 
 export type PortStep =
   | { step: 'none' }
   | { step: 'note'; node: string }
-  /** That the pod is gone is known from a watch, which can be behind. */
+  /** Or kept, as its keeper is. That the pod is gone is known from a watch, which can be behind. */
   | { step: 'release' }
   | { step: 'rest'; forMs: number }
   | { step: 'held'; node: string }
@@ -281,13 +385,13 @@ export const decidePort = (port: NetworkPort, facts: PortFacts): PortStep => {
 const ofPod = (
   pod: NonNullable<PortFacts['pod']>,
   noted: string | undefined,
-  { isNodeReady }: PortFacts,
+  { isNodeSilent }: PortFacts,
 ): PortStep => {
   if (pod.node === undefined) return { step: 'none' };
-  if (isNodeReady(pod.node) === undefined) return { step: 'release' };
+  if (isNodeSilent(pod.node) === undefined) return { step: 'release' };
   return pod.node === noted ? { step: 'none' } : { step: 'note', node: pod.node };
 };
 
 /** Its containers may run as long as its kubelet does not answer. */
-const withoutPod = (node: string | undefined, { isNodeReady }: PortFacts): PortStep =>
-  node !== undefined && isNodeReady(node) === false ? { step: 'held', node } : { step: 'release' };
+const withoutPod = (node: string | undefined, { isNodeSilent }: PortFacts): PortStep =>
+  node !== undefined && isNodeSilent(node) === true ? { step: 'held', node } : { step: 'release' };

@@ -6,7 +6,16 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
-import { decidePod, decidePort, isReleased, portName, REST_MS, type Claim } from './decide.ts';
+import {
+  decidePod,
+  decidePort,
+  isKept,
+  isOfSlot,
+  isReleased,
+  portName,
+  REST_MS,
+  type Claim,
+} from './decide.ts';
 import { known, networkObject, pod as podOf, port as portOf, view } from './testing.ts';
 
 const HISTORIES = 1_000;
@@ -16,7 +25,16 @@ const objects = NETWORKS.map((name, at) =>
 );
 
 type Step =
-  | { do: 'make'; networks: readonly string[]; owner: number; fixed: number; far: boolean }
+  | {
+      do: 'make';
+      networks: readonly string[];
+      owner: number;
+      fixed: number;
+      far: boolean;
+      keep: boolean;
+    }
+  /** What keeps addresses for its pods has none any more. */
+  | { do: 'free'; owner: number }
   | { do: 'remove' | 'look' | 'settle'; which: number; after?: undefined }
   /** The coordinator dies after so many writes of its next look. */
   | { do: 'die'; which: number; after: number }
@@ -32,12 +50,14 @@ const steps = fc.array(
       owner: fc.nat(3),
       fixed: fc.nat(8),
       far: fc.boolean(),
+      keep: fc.boolean(),
     }),
     fc.record({
       do: fc.constantFrom('remove' as const, 'look' as const, 'settle' as const),
       which,
     }),
     fc.record({ do: fc.constant('die' as const), which, after: fc.nat(2) }),
+    fc.record({ do: fc.constant('free' as const), owner: fc.nat(3) }),
     fc.record({ do: fc.constant('show' as const) }),
     fc.record({ do: fc.constant('pass' as const), seconds: fc.constantFrom(1, 10, 15, 25) }),
   ),
@@ -58,11 +78,15 @@ class Model {
   readonly #stored = new Map<string, NetworkPort>();
   #shown = new Map<string, NetworkPort>();
   /** Owner and time of the last release, by name. */
+  /** Keepers without pods, and which address each interface of the others had last. */
+  readonly #freed = new Set<string>();
+  readonly #last = new Map<string, string>();
   readonly #released = new Map<string, { at: number; owner: string | undefined }>();
 
   run(step: Step): void {
     const chosen = <T>(of: readonly T[], at: number): T | undefined => of[at % of.length];
     if (step.do === 'make') this.#make(step);
+    else if (step.do === 'free') this.#freed.add(`set-${step.owner}`);
     else if (step.do === 'pass') this.now += step.seconds * 1_000;
     else if (step.do === 'show') this.#shown = new Map(this.#stored);
     else if (step.do === 'settle') for (const port of this.#shown.values()) this.#settle(port);
@@ -80,14 +104,21 @@ class Model {
     this.#judge();
   }
 
-  #make({ networks, owner, fixed, far }: Step & { do: 'make' }): void {
+  #make({ networks, owner, fixed, far, keep }: Step & { do: 'make' }): void {
     this.#made += 1;
     const uid = `p${this.#made}`;
+    const set = `set-${owner}`;
+    const keeps = keep && owner > 0 && !far;
+    if (keeps) this.#freed.delete(set);
     const asks = podOf(uid, {
       interfaces: [...networks],
       namespace: far ? 'far' : 'edge',
-      ...(owner > 0 && { owner: `set-${owner}` }),
-      ...(fixed > 0 && fixed < 4 && networks.length === 1 && { fixed: `10.1.0.${fixed}` }),
+      ...(owner > 0 && { owner: set }),
+      ...(keeps && { keeper: { kind: 'Deployment', name: set, uid: set } }),
+      ...(!keeps &&
+        fixed > 0 &&
+        fixed < 4 &&
+        networks.length === 1 && { fixed: `10.1.0.${fixed}` }),
     });
     this.pods.set(uid, { asks, has: [], why: 'not looked at' });
   }
@@ -110,7 +141,7 @@ class Model {
       }
       if (!isWhole) continue;
       if (left === 0) return;
-      pod.has = decision.claims.map(({ spec }) => portName(spec.network, spec.index));
+      this.#open(pod, decision.claims);
       return;
     }
   }
@@ -121,9 +152,31 @@ class Model {
     return view(objects.map((object) => known({ object, ports: portsOf(object.metadata.name) })));
   }
 
+  #open(pod: ModelPod, claims: readonly Claim[]): void {
+    pod.has = claims.map(({ spec }) => portName(spec.network, spec.index));
+    this.#judgeKept(claims);
+    for (const port of this.#stored.values())
+      if (isKept(port) && isOfSlot(port, pod.asks)) this.#release(port);
+  }
+
   #giveBack(uid: string): void {
     for (const [name, port] of this.#stored)
-      if (port.spec.claim.uid === uid && !isReleased(port)) this.#drop(name);
+      if (port.spec.claim.uid === uid && !isReleased(port) && !isKept(port)) {
+        if (port.spec.claim.before === undefined) this.#drop(name);
+        else this.#store({ ...port, status: { keptSince: new Date(this.now).toISOString() } });
+      }
+  }
+
+  #judgeKept(claims: readonly Claim[]): void {
+    for (const { spec, ask } of claims.filter((one) => one.spec.claim.keeper)) {
+      const name = portName(spec.network, spec.index);
+      const slot = `${spec.claim.keeper?.uid} ${spec.network} ${ask.interface}`;
+      demand(
+        (this.#last.get(slot) ?? name) === name,
+        `${slot} had ${this.#last.get(slot)}, has ${name}`,
+      );
+      this.#last.set(slot, name);
+    }
   }
 
   /** As the API server answers: 409 where the object is there, or is another than was looked at. */
@@ -156,10 +209,18 @@ class Model {
   #settle(port: NetworkPort): void {
     if (this.#stored.get(port.metadata.name) !== port) return;
     const pod = this.pods.has(port.spec.claim.uid) ? { node: undefined } : undefined;
-    const { step } = decidePort(port, { now: this.now, pod, isNodeReady: () => true });
+    const { step } = decidePort(port, { now: this.now, pod, isNodeSilent: () => false });
     if (step === 'delete') this.#drop(port.metadata.name);
     if (step !== 'release') return;
-    const { owner } = port.spec.claim;
+    const { keeper } = port.spec.claim;
+    if (!keeper || this.#freed.has(keeper.uid)) this.#release(port);
+    else if (!isKept(port))
+      this.#store({ ...port, status: { keptSince: new Date(this.now).toISOString() } });
+  }
+
+  #release(port: NetworkPort): void {
+    const { keeper, owner, interface: device } = port.spec.claim;
+    this.#last.delete(`${keeper?.uid} ${port.spec.network} ${device}`);
     this.#released.set(port.metadata.name, { at: this.now, owner });
     this.#store({ ...port, status: { releasedAt: new Date(this.now).toISOString() } });
   }
@@ -185,6 +246,10 @@ class Model {
     }
   }
 
+  freeAll(): void {
+    for (const owner of [1, 2, 3]) this.#freed.add(`set-${owner}`);
+  }
+
   get claims(): number {
     return this.#stored.size;
   }
@@ -196,9 +261,11 @@ it('keep addresses apart and let them rest, and each pod in the end has all of i
       const model = new Model();
       for (const step of history) model.run(step);
       model.settleAll();
+      model.freeAll();
+      model.settleAll();
       for (const { has, why } of model.pods.values())
         expect(has.length > 0 ? 'has them' : why).toMatch(
-          /^(has them|NoFreeAddress|FixedAddressNotFree)$/,
+          /^(has them|NoFreeAddress|FixedAddressNotFree|PodBefore)$/,
         );
       const claims = [...model.pods.values()].reduce((sum, { has }) => sum + has.length, 0);
       expect(model.claims).toBe(claims);

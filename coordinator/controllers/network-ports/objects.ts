@@ -21,6 +21,8 @@ import { own } from '#shared/util/own.ts';
 import { controllerFactsOf, podResource } from '../../sources/workload.ts';
 import { multusEntriesIn, nodusEntriesIn } from '../../sources/second-addresses.ts';
 import { asksOf, type Ask, type AskTexts } from './asks.ts';
+import { OUT_OF_SERVICE } from './decide.ts';
+import { keepIn, type Keep } from './keepers.ts';
 
 export type PresentAddresses = { name: string; interface: string; addresses: readonly string[] };
 
@@ -36,6 +38,8 @@ export type PortPod = KubeObject & {
   hasEnded: boolean;
   isGoing: boolean;
   owner: string | undefined;
+  /** It asks for the addresses of the pod before it. */
+  keep: Keep | undefined;
   /** What the CNI says that it has. */
   present: readonly PresentAddresses[];
 };
@@ -67,6 +71,7 @@ export const portPods: ResourceType<PortPod> = {
     const gates = pod.spec?.schedulingGates?.map(({ name }) => name) ?? [];
     const present = presentIn(annotations, nodus, namespace);
     const named = [...nodus, ...asksOf({ multus: texts.multus }, namespace), ...present];
+    const { controller } = controllerFactsOf(pod);
     return {
       ...identityOf(pod),
       texts: gates.includes(PORTS_GATE) ? texts : {},
@@ -76,7 +81,8 @@ export const portPods: ResourceType<PortPod> = {
       node: pod.spec?.nodeName || undefined,
       hasEnded: ended.has(pod.status?.phase ?? ''),
       isGoing: deletionTimestamp !== undefined,
-      owner: controllerFactsOf(pod).controller?.uid,
+      owner: controller?.uid,
+      keep: keepIn(annotations, controller),
       present,
     };
   }),
@@ -109,7 +115,8 @@ const presentIn = (
     })),
 ];
 
-export type PortNode = KubeObject & { isReady: boolean };
+/** It does not answer, and has no taint that says that nothing runs on it. */
+export type PortNode = KubeObject & { isSilent: boolean };
 
 export const portNodes: ResourceType<PortNode> = resourceV1(
   '',
@@ -117,16 +124,21 @@ export const portNodes: ResourceType<PortNode> = resourceV1(
   'Node',
   objectSchema
     .extend({
+      spec: z
+        .looseObject({ taints: z.array(z.looseObject({ key: z.string() })).nullish() })
+        .nullish(),
       status: z
         .looseObject({
           conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish(),
         })
         .nullish(),
     })
-    .transform(({ status, ...node }): PortNode => ({
+    .transform(({ spec, status, ...node }): PortNode => ({
       ...identityOf(node),
-      isReady:
-        status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false,
+      isSilent: !(
+        status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ||
+        spec?.taints?.some(({ key }) => key === OUT_OF_SERVICE)
+      ),
     })),
 );
 

@@ -17,7 +17,7 @@ import {
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
-import { isReleased, nameOfPod, type KnownNetwork } from './decide.ts';
+import { isKept, isReleased, nameOfPod, type KnownNetwork } from './decide.ts';
 import { isAdopted } from './network-status.ts';
 import { isGated, portNodes, portPods, type PortPod, type PresentAddresses } from './objects.ts';
 import { addressesAt, conflictBetween, indexOf, planOf, type Plan } from './subnets.ts';
@@ -79,6 +79,7 @@ export class PortSources {
       indices: {
         network: ({ spec }) => [spec.network],
         pod: ({ spec }) => [spec.claim.uid],
+        keeper: ({ spec }) => (spec.claim.keeper ? [spec.claim.keeper.uid] : []),
         node: ({ status }) => (status?.node === undefined ? [] : [status.node]),
       },
       onEvent: ({ type, object }) => this.#onPort(type, object),
@@ -102,7 +103,7 @@ export class PortSources {
       ...common,
       resource: portNodes,
       onEvent: ({ type, object, old }) => {
-        if (type === 'updated' && object.isReady === old.isReady) return;
+        if (type === 'updated' && object.isSilent === old.isSilent) return;
         for (const { metadata } of this.ports.store.by('node', object.metadata.name))
           options.onPort(metadata.name);
       },
@@ -117,6 +118,9 @@ export class PortSources {
   isUsed(): boolean {
     return this.networks.store.size > 0 || this.ports.store.size > 0;
   }
+
+  readonly isNodeSilent = (name: string): boolean | undefined =>
+    this.nodes.store.byName('', name)?.isSilent;
 
   /** What another coordinator has written since counts. */
   forgetWrites(): void {
@@ -184,6 +188,14 @@ export class PortSources {
       this.ports.store.by('pod', uid),
       ({ spec }) => spec.claim.uid === uid,
     ).filter(({ spec }) => spec.claim.uid === uid);
+  }
+
+  /** Those that it has for its pods, and for their next ones. */
+  portsOfKeeper(uid: string): NetworkPort[] {
+    return this.#withWritten(
+      this.ports.store.by('keeper', uid),
+      ({ spec }) => spec.claim.keeper?.uid === uid,
+    ).filter(({ spec }) => spec.claim.keeper?.uid === uid);
   }
 
   networkNamed(name: string): ManagedNetwork | undefined {
@@ -288,8 +300,10 @@ export class PortSources {
     const { name, uid } = port.metadata;
     const ours = this.#written.get(name);
     if (ours && !isLater(ours, port)) this.#written.delete(name);
-    if (type !== 'deleted') this.#lost.delete(name);
-    else {
+    if (type !== 'deleted') {
+      this.#lost.delete(name);
+      if (isKept(port)) this.markWaiting();
+    } else {
       this.#options.onGone(uid);
       if (!this.#removed.delete(uid) && !isReleased(port)) this.#lost.set(name, port);
       else this.markWaiting();

@@ -11,6 +11,7 @@ import {
   type View,
   type WaitingPod,
 } from './decide.ts';
+import type { Keeper } from './keepers.ts';
 import { addressesAt, planOf } from './subnets.ts';
 
 export const networkObject = (
@@ -51,9 +52,11 @@ export const view = (
 ): View => ({
   networkOf: (name) => networks.find(({ object }) => object.spec.names.includes(name)),
   lacksOf,
+  isNodeSilent: (name) => name === 'silent',
 });
 
 type SomePod = {
+  keeper?: WaitingPod['keeper'];
   namespace?: string;
   owner?: string;
   interfaces?: string[];
@@ -63,12 +66,13 @@ type SomePod = {
 
 export const pod = (
   name: string,
-  { namespace = 'edge', owner, interfaces = ['net-a'], fixed, mac }: SomePod = {},
+  { namespace = 'edge', keeper, owner, interfaces = ['net-a'], fixed, mac }: SomePod = {},
 ): WaitingPod => ({
   namespace,
   name,
   uid: name,
   owner,
+  keeper,
   texts: {
     nfn: JSON.stringify({
       type: 'ovn4nfv',
@@ -82,14 +86,20 @@ export const pod = (
   },
 });
 
-type SomePort = { releasedAt?: number; node?: string; owner?: string };
+type SomePort = {
+  releasedAt?: number;
+  keptSince?: number;
+  node?: string;
+  owner?: string;
+  keeper?: Keeper;
+};
 
 /** `uid`: of the pod, and its name. */
 export const port = (
   index: number,
   uid: string,
   network = 'edge-net',
-  { releasedAt, node, owner }: SomePort = {},
+  { releasedAt, keptSince, node, owner, keeper }: SomePort = {},
 ): NetworkPort => {
   const plan = planOf(networkObject().spec);
   if ('problem' in plan) throw new Error(plan.problem);
@@ -114,11 +124,13 @@ export const port = (
         uid,
         interface: 'net0',
         ...(owner !== undefined && { owner }),
+        ...(keeper && { keeper }),
       },
       managed: true,
     },
     status: {
       ...(releasedAt !== undefined && { releasedAt: new Date(releasedAt).toISOString() }),
+      ...(keptSince !== undefined && { keptSince: new Date(keptSince).toISOString() }),
       ...(node !== undefined && { node }),
     },
   };

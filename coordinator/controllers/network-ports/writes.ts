@@ -26,6 +26,9 @@ export type PortWrites = {
   ) => Promise<'opened' | 'gone' | 'forbidden'>;
 };
 
+const UNKEPT = { keeper: null, before: null };
+const TAKEN_OVER = { releasedAt: null, keptSince: null, node: null, active: false };
+
 export const createPortWrites = (client: KubeClient, sources: PortSources): PortWrites => {
   /** What is there now, whatever the watch has shown. */
   const lookAgain = async (name: string, signal: AbortSignal): Promise<false> => {
@@ -76,7 +79,11 @@ export const createPortWrites = (client: KubeClient, sources: PortSources): Port
     change,
     claim: ({ spec, resting }, signal) =>
       resting
-        ? change(resting, { spec, status: { releasedAt: null, node: null, active: false } }, signal)
+        ? change(
+            resting,
+            { spec: { ...spec, claim: { ...UNKEPT, ...spec.claim } }, status: TAKEN_OVER },
+            signal,
+          )
         : create(spec, signal),
     remove: async (port, signal) => {
       const { name, uid, resourceVersion } = port.metadata;

@@ -29,6 +29,15 @@ const specSchema = z.strictObject({
       owner: text(64)
         .optional()
         .describe('uid of the controller of the pod: its next pod need not wait.'),
+      keeper: z
+        .strictObject({
+          kind: z.enum(['Deployment', 'StatefulSet']).describe('Of apps/v1.'),
+          name: text(253).describe('In the namespace of the pod.'),
+          uid: text(64).describe('One that is made anew under the same name keeps nothing.'),
+        })
+        .optional()
+        .describe('What keeps them for its next pod, a StatefulSet for that of the same name.'),
+      before: text(64).optional().describe('uid of the pod that they were kept from.'),
     })
     .describe('The pod that has them.'),
   managed: z
@@ -44,6 +53,10 @@ const statusSchema = z.object({
     .describe('While it does not answer, the addresses of a pod that was on it stay claimed.'),
   gateway: addresses().optional().describe('Those of the subnets.'),
   mtu: z.int().optional().describe('That of the network.'),
+  keptSince: text(64)
+    .meta({ format: 'date-time' })
+    .optional()
+    .describe('Since when no pod has them, and they are kept for the next one.'),
   releasedAt: text(64)
     .meta({ format: 'date-time' })
     .optional()
@@ -74,6 +87,7 @@ export const networkPortResource = {
     { name: 'Pod', type: 'string', jsonPath: '.spec.claim.pod' },
     { name: 'Interface', type: 'string', jsonPath: '.spec.claim.interface' },
     { name: 'Active', type: 'boolean', jsonPath: '.status.active' },
+    { name: 'Kept', type: 'date', jsonPath: '.status.keptSince' },
     { name: 'Released', type: 'date', jsonPath: '.status.releasedAt' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],

@@ -3,103 +3,38 @@
  * kubelet runs them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
-import { identityOf, objectSchema, resourceV1, type KubeObject } from '#shared/kube/objects.ts';
+import { identityOf, resourceV1 } from '#shared/kube/objects.ts';
 import { NETWORK_STATUS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
-import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
-import {
-  networkPortResource,
-  type NetworkPort,
-} from '#shared/resources/other-kinds/network-port.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { jsonIn } from '#shared/util/json.ts';
-import { createWorld, type World } from '../admission/world.ts';
+import type { World } from '../admission/world.ts';
 import { eventually } from '../support/eventually.ts';
+import {
+  addressesOf,
+  createManagedNetworks,
+  entriesOf,
+  FORCED,
+  GATED,
+  nodus,
+  podSpec,
+  seenPods,
+  seenSchema,
+  type Fields,
+  type ManagedNetworks,
+} from './managed-networks.ts';
 
-const NODES = ['ports-a', 'ports-b'];
-const HEARTBEAT_MS = 5_000;
-
+let networks: ManagedNetworks;
 let world: World;
 let namespace: string;
 /** Where the coordinator may give out no address. */
 let unbound: string;
-let heartbeat: NodeJS.Timeout;
 beforeAll(async () => {
-  world = await createWorld({ POD_NAME: 'coordinator-a' });
-  for (const name of NODES) await makeNode(name);
-  heartbeat = setInterval(() => void Promise.all(NODES.map(beat)), HEARTBEAT_MS);
-  namespace = await world.createNamespace();
+  networks = await createManagedNetworks(['ports-a', 'ports-b']);
+  ({ namespace, world } = networks);
   unbound = await world.createNamespace();
-  await bind(namespace);
 });
-afterAll(async () => {
-  clearInterval(heartbeat);
-  for (const kind of ['managednetworks', 'networkports', 'node'])
-    await world.kubectl('delete', kind, ...(kind === 'node' ? NODES : ['--all']));
-  await world.close();
-});
+afterAll(() => networks.close());
 
-const bind = async (where: string): Promise<void> => {
-  const { systemNamespace, kubectl } = world;
-  const role = `--clusterrole=sdewan-network-ports-${systemNamespace}`;
-  const account = `--serviceaccount=${systemNamespace}:sdewan-coordinator`;
-  const made = await kubectl('create', 'rolebinding', 'ports', '-n', where, role, account);
-  expect(made).toMatchObject({ code: 0 });
-};
-
-const beat = async (name: string): Promise<void> => {
-  const lastHeartbeatTime = new Date().toISOString();
-  const resources = { cpu: '64', memory: '64Gi', pods: '500' };
-  const status = {
-    capacity: resources,
-    allocatable: resources,
-    conditions: [{ type: 'Ready', status: 'True', reason: 'Test', message: '', lastHeartbeatTime }],
-  };
-  const patch = JSON.stringify({ status });
-  await world.kubectl('patch', 'node', name, '--subresource=status', '--type=merge', '-p', patch);
-};
-const makeNode = async (name: string): Promise<void> => {
-  await world.apply([{ apiVersion: 'v1', kind: 'Node', metadata: { name } }]);
-  await beat(name);
-};
-
-type Fields = Readonly<Record<string, unknown>>;
-const network = (name: string, third: number, size: number, spec: Fields = {}): object => ({
-  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-  kind: 'ManagedNetwork',
-  metadata: { name },
-  spec: {
-    provider: 'static',
-    names: [`net-${name}`],
-    subnets: [
-      {
-        cidr: `10.${third}.0.0/16`,
-        gateway: `10.${third}.0.1`,
-        ranges: [`10.${third}.0.10-10.${third}.0.${9 + size}`],
-      },
-      {
-        cidr: `fd00:${third}::/64`,
-        ranges: [`fd00:${third}::a-fd00:${third}::${(9 + size).toString(16)}`],
-      },
-    ],
-    namespaces: [namespace, unbound],
-    ...spec,
-  },
-});
-
-const nodus = (...names: string[]): Record<string, string> => ({
-  [NFN_NETWORK_ANNOTATION]: JSON.stringify({
-    type: 'ovn4nfv',
-    interface: names.map((name, at) => ({ name, interface: `net${at}` })),
-  }),
-});
-const GATED = { schedulingGates: [{ name: PORTS_GATE }] };
-const podSpec = (some: Fields = {}): object => ({
-  tolerations: [{ operator: 'Exists' }],
-  containers: [{ name: 'c', image: 'none' }],
-  ...some,
-});
 const pod = (
   name: string,
   annotations: Fields,
@@ -111,77 +46,14 @@ const pod = (
   metadata: { name, namespace, annotations, ...metadata },
   spec: podSpec(spec),
 });
-const applied = async (...objects: object[]): Promise<void> => {
-  expect(await world.apply(objects)).toMatchObject({ code: 0 });
-};
-
-const seenSchema = objectSchema.extend({
-  spec: z.looseObject({
-    nodeName: z.string().optional(),
-    schedulingGates: z.array(z.looseObject({ name: z.string() })).optional(),
-  }),
-  status: z.looseObject({ phase: z.string().optional() }).optional(),
-});
-const pods = resourceV1('', 'pods', 'Pod', seenSchema);
-const seen = async (name: string, where = namespace): Promise<z.infer<typeof seenSchema>> =>
-  await world.client.get(pods, { namespace: where, name });
-
-const nodusSchema = z.looseObject({
-  interface: z.array(
-    z.looseObject({ ipAddress: z.string().optional(), macAddress: z.string().optional() }),
-  ),
-});
-const entriesOf = ({ metadata }: Pick<KubeObject, 'metadata'>) =>
-  nodusSchema.parse(jsonIn(metadata.annotations?.[NFN_NETWORK_ANNOTATION] ?? '{"interface":[]}'))
-    .interface;
-const addressesOf = (of: Pick<KubeObject, 'metadata'>): string[] =>
-  entriesOf(of).flatMap(({ ipAddress }) => ipAddress ?? []);
-
-const portsOf = async (network_: string): Promise<NetworkPort[]> =>
-  (await world.client.list(networkPortResource)).items.filter(
-    ({ spec }) => spec.network === network_,
-  );
-const claimedOf = async (network_: string): Promise<string[]> =>
-  (await portsOf(network_))
-    .filter(({ status }) => status?.releasedAt === undefined)
-    .map(({ spec }) => `${spec.claim.pod} ${spec.addresses.join(' ')}`)
-    .sort();
-const statusOf = async (name: string) =>
-  (await world.client.get(managedNetworkResource, { name })).status;
-const isReady = async (name: string): Promise<boolean> =>
-  (await statusOf(name))?.conditions?.some(
-    ({ type, status }) => type === 'Adopted' && status === 'True',
-  ) ?? false;
-const eventsOf = async (name: string, where = namespace): Promise<string> =>
-  (
-    await world.kubectl(
-      'get',
-      'events',
-      '-n',
-      where,
-      '--field-selector',
-      `involvedObject.name=${name}`,
-    )
-  ).stdout;
 const byText = (one: string, other: string): number => one.localeCompare(other);
-const forced = ['--force', '--grace-period=0', '--wait=false'];
-
-const ready = async (
-  name: string,
-  third: number,
-  size: number,
-  spec: Fields = {},
-): Promise<void> => {
-  await applied(network(name, third, size, spec));
-  await eventually(() => isReady(name)).toBe(true);
-};
 
 describe('a pod that waits for its addresses', () => {
   it('gets those of both families with the MAC, in the write that opens the gate, and is scheduled', async () => {
-    await ready('one', 60, 4);
-    await applied(pod('first', nodus('net-one')));
-    await eventually(async () => (await seen('first')).spec.nodeName).toBeDefined();
-    const first = await seen('first');
+    await networks.ready('one', 60, 4);
+    await networks.applied(pod('first', nodus('net-one')));
+    await eventually(async () => (await networks.seen('first')).spec.nodeName).toBeDefined();
+    const first = await networks.seen('first');
     expect(first.spec.schedulingGates).toBeUndefined();
     expect(entriesOf(first)).toEqual([
       {
@@ -194,52 +66,54 @@ describe('a pod that waits for its addresses', () => {
     expect(first.metadata.annotations?.['sdewan.akraino.org/network-ports']).toBe(
       '{"net0":"one-10"}',
     );
-    await eventually(async () => (await portsOf('one'))[0]?.status).toMatchObject({
+    await eventually(async () => (await networks.portsOf('one'))[0]?.status).toMatchObject({
       active: true,
       node: first.spec.nodeName,
       gateway: ['10.60.0.1'],
     });
-    await eventually(() => eventsOf('first')).toContain(
+    await eventually(() => networks.eventsOf('first')).toContain(
       'net0: 10.60.0.10 fd00:60::a (NetworkPort one-10)',
     );
   });
 
   it('has the gate by the webhook where it is a CNF, and not where the role is not bound', async () => {
     const cnf = { labels: { sdewanPurpose: 'cnf-ports' } };
-    await ready('two', 61, 4);
-    await applied(pod('cnf', nodus('net-two'), {}, cnf));
-    await eventually(async () => addressesOf(await seen('cnf'))).toEqual(['10.61.0.10 fd00:61::a']);
-    await applied({
+    await networks.ready('two', 61, 4, { namespaces: [namespace, unbound] });
+    await networks.applied(pod('cnf', nodus('net-two'), {}, cnf));
+    await eventually(async () => addressesOf(await networks.seen('cnf'))).toEqual([
+      '10.61.0.10 fd00:61::a',
+    ]);
+    await networks.applied({
       ...pod('cnf', nodus('net-two'), {}),
       metadata: { name: 'cnf', namespace: unbound, annotations: nodus('net-two'), ...cnf },
     });
-    expect((await seen('cnf', unbound)).spec.schedulingGates).toBeUndefined();
-    await eventually(() => eventsOf('cnf', unbound)).toContain('AddressNotManaged');
+    expect((await networks.seen('cnf', unbound)).spec.schedulingGates).toBeUndefined();
+    await eventually(() => networks.eventsOf('cnf', unbound)).toContain('AddressNotManaged');
   });
 
   it('waits while a network is full or its namespace may not use it, says so, and goes on by itself', async () => {
-    await ready('full', 62, 1);
-    await ready('theirs', 63, 1, { namespaces: [] });
-    await applied(pod('holder', nodus('net-full')));
-    await eventually(async () => addressesOf(await seen('holder'))).toHaveLength(1);
-    await applied(pod('waiter', nodus('net-full')), pod('stranger', nodus('net-theirs')));
-    await eventually(() => eventsOf('waiter')).toContain(
+    await networks.ready('full', 62, 1);
+    await networks.ready('theirs', 63, 1, { namespaces: [] });
+    await networks.applied(pod('holder', nodus('net-full')));
+    await eventually(async () => addressesOf(await networks.seen('holder'))).toHaveLength(1);
+    await networks.applied(pod('waiter', nodus('net-full')), pod('stranger', nodus('net-theirs')));
+    await eventually(() => networks.eventsOf('waiter')).toContain(
       'network full has no free address: of 1 in 10.62.0.10-10.62.0.10',
     );
-    await eventually(() => eventsOf('stranger')).toContain(
+    await eventually(() => networks.eventsOf('stranger')).toContain(
       `namespace ${namespace} gets no address of network theirs`,
     );
-    await world.kubectl('delete', 'pod', 'holder', '-n', namespace, ...forced);
-    await eventually(async () => addressesOf(await seen('waiter'))).toEqual([
+    await world.kubectl('delete', 'pod', 'holder', '-n', namespace, ...FORCED);
+    await eventually(async () => addressesOf(await networks.seen('waiter'))).toEqual([
       '10.62.0.10 fd00:62::a',
     ]);
-    await applied(network('theirs', 63, 1));
-    await eventually(async () => (await seen('stranger')).spec.nodeName).toBeDefined();
+    await networks.applied(networks.network('theirs', 63, 1));
+    await eventually(async () => (await networks.seen('stranger')).spec.nodeName).toBeDefined();
   });
 
   it('is let go where no network is managed any more', async () => {
-    await applied(pod('left-over', nodus('net-of-nobody')));
-    await eventually(async () => (await seen('left-over')).spec.nodeName).toBeDefined();
+    await networks.applied(pod('left-over', nodus('net-of-nobody')));
+    await eventually(async () => (await networks.seen('left-over')).spec.nodeName).toBeDefined();
   });
 });
 
@@ -251,23 +125,27 @@ describe('a network that appears over running pods', () => {
         { name: `${namespace}/mv`, interface: 'net1', ips: [ip] },
       ]),
     });
-    await applied(
+    await networks.applied(
       pod('old-1', status('10.64.0.12'), {}),
       pod('old-2', status('10.64.0.12'), {}),
       pod('old-3', status('10.64.0.13'), {}),
     );
-    await ready('late', 64, 6, { names: [`${namespace}/mv`, 'net-late'] });
-    const claimed = await claimedOf('late');
+    await networks.ready('late', 64, 6, { names: [`${namespace}/mv`, 'net-late'] });
+    const claimed = await networks.claimedOf('late');
     expect(claimed).toHaveLength(2);
     expect(claimed[1] ?? claimed[0]).toBeDefined();
     expect(claimed.filter((line) => line.includes('10.64.0.12'))).toHaveLength(1);
     expect(claimed).toContain('old-3 10.64.0.13 fd00:64::d');
-    expect((await statusOf('late'))?.conflicts?.join()).toMatch(
+    expect((await networks.statusOf('late'))?.conflicts?.join()).toMatch(
       /old-[12], interface net1: 10\.64\.0\.12: pod .*old-[12] has it/,
     );
-    await applied(...['new-1', 'new-2', 'new-3'].map((name) => pod(name, nodus('net-late'))));
-    await eventually(async () => (await claimedOf('late')).length).toBe(5);
-    expect((await claimedOf('late')).filter((line) => line.includes('10.64.0.12'))).toHaveLength(1);
+    await networks.applied(
+      ...['new-1', 'new-2', 'new-3'].map((name) => pod(name, nodus('net-late'))),
+    );
+    await eventually(async () => (await networks.claimedOf('late')).length).toBe(5);
+    expect(
+      (await networks.claimedOf('late')).filter((line) => line.includes('10.64.0.12')),
+    ).toHaveLength(1);
   });
 });
 
@@ -276,8 +154,8 @@ describe('pods of one Deployment on two networks', () => {
   const KILLS = Number(process.env['SDEWAN_PORT_KILLS'] ?? 3);
 
   it('never share an address while they come and go and coordinators are killed, and nothing is left over', async () => {
-    await ready('left', 70, 4 * REPLICAS);
-    await ready('right', 71, 4 * REPLICAS);
+    await networks.ready('left', 70, 4 * REPLICAS);
+    await networks.ready('right', 71, 4 * REPLICAS);
     const judge = watchAddresses();
     const deployment = (replicas: number): object => ({
       apiVersion: 'apps/v1',
@@ -293,18 +171,18 @@ describe('pods of one Deployment on two networks', () => {
       },
     });
     const live = async () =>
-      (await world.client.list(pods, { namespace, labelSelector: 'app=many' })).items;
+      (await world.client.list(seenPods, { namespace, labelSelector: 'app=many' })).items;
     for (let kill = 0; kill < KILLS; kill += 1) {
-      await applied(deployment(REPLICAS - (kill % 2) * 5));
+      await networks.applied(deployment(REPLICAS - (kill % 2) * 5));
       const some = (await live()).slice(0, 4).map(({ metadata }) => metadata.name);
       if (some.length > 0)
-        await world.kubectl('delete', 'pod', '-n', namespace, ...some, ...forced);
+        await world.kubectl('delete', 'pod', '-n', namespace, ...some, ...FORCED);
       await killCoordinator();
       const more = (await live()).slice(-3).map(({ metadata }) => metadata.name);
-      await world.kubectl('delete', 'pod', '-n', namespace, ...more, ...forced);
+      await world.kubectl('delete', 'pod', '-n', namespace, ...more, ...FORCED);
       await world.startCoordinator();
     }
-    await applied(deployment(REPLICAS));
+    await networks.applied(deployment(REPLICAS));
     // There is no kubelet to end what is only deleted.
     await eventually(async () => {
       const all = await live();
@@ -316,20 +194,20 @@ describe('pods of one Deployment on two networks', () => {
           '-n',
           namespace,
           ...going.map(({ metadata }) => metadata.name),
-          ...forced,
+          ...FORCED,
         );
       return all.filter(({ spec }) => spec.nodeName !== undefined).length - going.length;
     }).toBe(REPLICAS);
     for (const name of ['left', 'right'])
       await eventually(async () =>
-        (await claimedOf(name)).map((line) => line.split(' ')[0] ?? '').sort(byText),
+        (await networks.claimedOf(name)).map((line) => line.split(' ')[0] ?? '').sort(byText),
       ).toEqual((await live()).map(({ metadata }) => metadata.name).sort(byText));
     expect(new Set((await live()).flatMap(addressesOf)).size).toBe(2 * REPLICAS);
     await world.kubectl('delete', 'deployment', 'many', '-n', namespace, '--cascade=orphan');
     await world.kubectl('delete', 'replicaset', '--all', '-n', namespace, '--cascade=orphan');
-    await world.kubectl('delete', 'pod', '-l', 'app=many', '-n', namespace, ...forced);
+    await world.kubectl('delete', 'pod', '-l', 'app=many', '-n', namespace, ...FORCED);
     for (const name of ['left', 'right'])
-      await eventually(async () => (await portsOf(name)).length).toBe(0);
+      await eventually(async () => (await networks.portsOf(name)).length).toBe(0);
     expect(await judge.end()).toEqual([]);
   });
 });
@@ -375,17 +253,17 @@ const watchAddresses = () => {
 describe('a namespace that is deleted', () => {
   it('goes, and gives its addresses back', async () => {
     const place = await world.createNamespace();
-    await bind(place);
-    await ready('brief', 72, 2, { namespaces: [place] });
-    await applied({
+    await networks.bind(place);
+    await networks.ready('brief', 72, 2, { namespaces: [place] });
+    await networks.applied({
       ...pod('p', nodus('net-brief')),
       metadata: { name: 'p', namespace: place, annotations: nodus('net-brief') },
     });
-    await eventually(() => claimedOf('brief')).toHaveLength(1);
-    await world.kubectl('delete', 'pod', 'p', '-n', place, ...forced);
+    await eventually(() => networks.claimedOf('brief')).toHaveLength(1);
+    await world.kubectl('delete', 'pod', 'p', '-n', place, ...FORCED);
     await world.kubectl('delete', 'namespace', place, '--wait=false');
     await eventually(async () => (await world.kubectl('get', 'namespace', place)).code).toBe(1);
-    await eventually(() => claimedOf('brief')).toEqual([]);
+    await eventually(() => networks.claimedOf('brief')).toEqual([]);
   });
 });
 
@@ -414,7 +292,10 @@ describe('admission refuses', () => {
       ['net-one', 'ManagedNetwork one'],
     ],
   ])('%s, with both values', async (_, spec, words) => {
-    const { code, stderr } = await world.apply([network('bad', 80, 4, spec)], '--dry-run=server');
+    const { code, stderr } = await world.apply(
+      [networks.network('bad', 80, 4, spec)],
+      '--dry-run=server',
+    );
     expect(code).toBe(1);
     for (const word of words) expect(stderr).toContain(word);
   });
@@ -440,7 +321,7 @@ describe('a tenant with all rights on both kinds', () => {
     };
     const rules = [{ apiGroups: ['network.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] }];
     const { kind, metadata } = role;
-    await applied(
+    await networks.applied(
       { ...role, rules },
       {
         ...role,
@@ -457,7 +338,7 @@ describe('a tenant with all rights on both kinds', () => {
   };
 
   it('cannot take, change or give back the address of a pod', async () => {
-    const [port] = await portsOf('one');
+    const [port] = await networks.portsOf('one');
     const name = port?.metadata.name ?? '';
     const pod_ = `pod ${namespace}/first`;
     const patch = JSON.stringify({ spec: { claim: { uid: 'x' } } });
@@ -476,7 +357,7 @@ describe('a tenant with all rights on both kinds', () => {
   });
 
   it('cannot delete a network while pods have its addresses', async () => {
-    await eventually(async () => (await statusOf('one'))?.claimed).toBe(1);
+    await eventually(async () => (await networks.statusOf('one'))?.claimed).toBe(1);
     expect(await asTenant('delete', 'mnet', 'one')).toContain(
       '1 addresses of network one are those of pods',
     );
@@ -484,10 +365,10 @@ describe('a tenant with all rights on both kinds', () => {
 });
 
 it('claims anew what an administrator deletes while its pod has it', async () => {
-  const before = (await portsOf('one')).map(({ metadata }) => metadata.uid);
+  const before = (await networks.portsOf('one')).map(({ metadata }) => metadata.uid);
   await world.kubectl('delete', 'nport', 'one-10');
-  await eventually(() => claimedOf('one')).toEqual(['first 10.60.0.10 fd00:60::a']);
-  expect((await portsOf('one')).map(({ metadata }) => metadata.uid)).not.toEqual(before);
+  await eventually(() => networks.claimedOf('one')).toEqual(['first 10.60.0.10 fd00:60::a']);
+  expect((await networks.portsOf('one')).map(({ metadata }) => metadata.uid)).not.toEqual(before);
 });
 
 describe('the thief of the coordinator’s token', () => {
@@ -504,7 +385,7 @@ describe('the thief of the coordinator’s token', () => {
     stolen = await world.kubeconfigOf(world.systemNamespace, 'sdewan-coordinator');
     await world.stopCoordinator();
     for (const where of [namespace, unbound])
-      await applied({
+      await networks.applied({
         ...pod('kept', {}),
         metadata: { ...kept.metadata, namespace: where },
         spec: podSpec(kept.spec),
