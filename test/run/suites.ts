@@ -94,6 +94,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => onRealNode('the tests of a real node', [ON_NODE]),
     inputs: `
       ${MAINS} agent/server agent/io coordinator/admission/cnf coordinator/controllers/certificates shared/inject
+      shared/compile/multus.ts shared/compile/networks.ts
       ${INSTALLED} ${STACK} test/e2e/node
     `,
     seconds: 450,

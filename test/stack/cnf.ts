@@ -31,7 +31,9 @@ export type Cnf = {
    * Milliseconds that each reload of its firewall takes besides those per section. Absent: none.
    */
   reloadMs?: number;
-  /** Labels of the pod template, besides its own. */
+  /** Absent: the cluster's own. */
+  runtimeClassName?: string;
+  /** Annotations of the pod template, besides its own. */
   annotations?: Readonly<Record<string, string>>;
 };
 
@@ -81,6 +83,7 @@ const deployment = async (cnf: Cnf): Promise<object> => {
         },
         spec: {
           ...podSpec,
+          runtimeClassName: cnf.runtimeClassName,
           serviceAccountName: 'cnf',
           terminationGracePeriodSeconds: cnf.usesUpGrace ?? GRACE_SECONDS,
           containers: podSpec.containers.map((container) => ({

@@ -76,6 +76,11 @@ export type RealNode = {
    * cut the pod off.
    */
   inPodNetwork: (target: PodTarget, argv: readonly string[]) => Promise<KubectlResult>;
+  /**
+   * Puts a CNI plugin on the node, for pods whose RuntimeClass has the handler `other-cni`.
+   * `configuration`: its list of plugins, which may delegate to `pods`, those of all other pods.
+   */
+  addCniPlugin: (program: string, configuration: (pods: object) => object) => Promise<void>;
   /** SIGKILLs a daemon of the node and leaves it down; its pods keep running. */
   stopDaemon: (name: 'kubelet' | 'containerd') => Promise<void>;
   /** Resolves when the daemon answers again. */

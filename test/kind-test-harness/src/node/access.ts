@@ -3,8 +3,8 @@
  * down.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 
 import type { NodeAccess } from '../backend.ts';
 import { logsDirectory } from '../cluster.ts';
@@ -13,7 +13,7 @@ import { run } from '../run.ts';
 import type { RealNode } from '../types.ts';
 import { findContainer, findSandbox } from './containers.ts';
 import { killDaemon, startDaemon, waitFor } from './daemons.ts';
-import { nodeFiles } from './files.ts';
+import { nodeFiles, type NodeFiles } from './files.ts';
 import { containerdAnswers, kubeletAnswers } from './health.ts';
 import { requireInside, runInside } from './namespaces.ts';
 import { importImages } from './node-images.ts';
@@ -50,11 +50,23 @@ export const nodeAccess = (cluster: ClusterRecord): NodeAccess => {
       });
     },
     loadImages: async (archives) => await importImages(node, archives),
-    node: realNode(node),
+    node: { ...realNode(node), addCniPlugin: addCniPlugin(nodeFiles(runDirectory)) },
   };
 };
 
-const realNode = ({ initPid, subnets, daemons }: NodeRecord): RealNode => ({
+/** containerd looks at a file that is written, and not at one that is moved to its place. */
+const addCniPlugin =
+  (files: NodeFiles): RealNode['addCniPlugin'] =>
+  async (program, configuration) => {
+    const plugin = join(files.cniPlugins, basename(program));
+    await rm(plugin, { force: true });
+    await symlink(program, plugin);
+    const pods: object = JSON.parse(await readFile(files.podNetwork, 'utf8'));
+    const text = JSON.stringify(configuration(pods));
+    await writeFile(join(files.otherCniConfigs, '10-other.conflist'), text);
+  };
+
+const realNode = ({ initPid, subnets, daemons }: NodeRecord): Omit<RealNode, 'addCniPlugin'> => ({
   hostAddress: subnets.hostAddress,
   inPodNetwork: async (target, argv) => {
     const { pid } = await findSandbox(initPid, target);

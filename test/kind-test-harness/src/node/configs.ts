@@ -8,6 +8,7 @@ import {
   CONTAINERD_STATE,
   KUBELET_HEALTH_PORT,
   KUBELET_PORT,
+  OTHER_CNI,
   PAUSE_IMAGE,
   type NodeFiles,
 } from './files.ts';
@@ -26,6 +27,13 @@ export const containerdConfig = (
   snapshotter: Snapshotter,
 ): string => {
   const text = JSON.stringify; // what TOML calls a basic string
+  const runtime = (handler: string, settings = '') =>
+    `[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${handler}]
+      runtime_type = "io.containerd.runc.v2"${settings}
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${handler}.options]
+        BinaryName = ${text(runcPath)}
+        SystemdCgroup = false # the node has no systemd`;
+  const otherCni = `\n      cni_conf_dir = ${text(files.otherCniConfigs)}`;
   return `version = 2
 root = ${text(files.containerdRoot)}
 state = ${text(CONTAINERD_STATE)}
@@ -40,11 +48,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = ${text(snapshotter)}
     default_runtime_name = "runc"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-      runtime_type = "io.containerd.runc.v2"
-      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-        BinaryName = ${text(runcPath)}
-        SystemdCgroup = false # the node has no systemd
+    ${runtime('runc')}
+    ${runtime(OTHER_CNI, otherCni)}
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = ${text(files.cniPlugins)}
     conf_dir = ${text(files.cniConfigs)}

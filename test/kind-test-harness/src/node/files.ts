@@ -15,10 +15,17 @@ export const CONTAINERD_STATE = '/run/containerd';
 export const KUBELET_PORT = 10_250;
 export const KUBELET_HEALTH_PORT = 10_248;
 
+/** A runtime handler: its pods are attached by a plugin that came later. */
+export const OTHER_CNI = 'other-cni';
+
 export type NodeFiles = {
   containerdConfig: string;
   containerdRoot: string;
   cniConfigs: string;
+  /** How the pods' own network is made: the one file of `cniConfigs`. */
+  podNetwork: string;
+  /** For pods with the runtime handler `OTHER_CNI`. */
+  otherCniConfigs: string;
   cniPlugins: string;
   kubeletConfig: string;
   /** The kubelet's root directory as this machine sees it; inside it is /var/lib/kubelet. */
@@ -44,6 +51,8 @@ export const nodeFiles = (runDirectory: string): NodeFiles => ({
   containerdConfig: join(runDirectory, 'containerd.toml'),
   containerdRoot: join(runDirectory, 'containerd'),
   cniConfigs: join(runDirectory, 'cni-configs'),
+  podNetwork: join(runDirectory, 'cni-configs', '10-pods.conflist'),
+  otherCniConfigs: join(runDirectory, 'other-cni-configs'),
   cniPlugins: join(runDirectory, 'cni-plugins'),
   kubeletConfig: join(runDirectory, 'kubelet.json'),
   kubelet: join(runDirectory, 'kubelet'),

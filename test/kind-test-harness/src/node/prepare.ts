@@ -31,14 +31,18 @@ export const prepareFiles = async (input: PrepareInput): Promise<NodeFiles> => {
   const { runDirectory, helper, machine, subnets, snapshotter } = input;
   const files = nodeFiles(runDirectory);
   await Promise.all(
-    [files.cniConfigs, files.cniPlugins, files.certificates, files.containerdRoot].map(
-      async (directory) => await mkdir(directory),
-    ),
+    [
+      files.cniConfigs,
+      files.otherCniConfigs,
+      files.cniPlugins,
+      files.certificates,
+      files.containerdRoot,
+    ].map(async (directory) => await mkdir(directory)),
   );
   await Promise.all([
     linkPlugins(machine.cniDirectory, helper, files.cniPlugins),
     writeCertificates(helper, files.certificates),
-    writeFile(join(files.cniConfigs, '10-pods.conflist'), cniConfig(subnets)),
+    writeFile(files.podNetwork, cniConfig(subnets)),
     writeFile(
       files.containerdConfig,
       containerdConfig(files, machine.program('runc'), snapshotter),
