@@ -3,6 +3,7 @@
  * what they send to each other comes in by its net1 and leaves by its net2, and back. Its image is
  * what an operator would build: nothing in it knows of the agent.
  */
+import type { PodTarget } from 'kind-test-harness';
 import { DEVICE_IMAGE } from '../../../deploy/images/device.ts';
 import { observePods, until } from '../../../stack/observe.ts';
 import { apply, waitForPods } from '../../../stack/operator.ts';
@@ -45,21 +46,34 @@ const FIRST_PREFERENCE = 7310;
 
 const PEER_IMAGE = 'integratedcloudnative/openwrt:dev';
 const SERVE = `for (const port of [80, 81, 82])
-  require('node:net').createServer((socket) => socket.on('error', () => undefined).end('!')).listen(port, '0.0.0.0');`;
+  require('node:net').createServer((socket) => socket.on('error', () => undefined).end(process.argv[1])).listen(port, '0.0.0.0');`;
+/** A server's program: what it says to each that connects to port 80, 81 or 82. */
+export const serving = (answer: string): string[] => ['node', '-e', SERVE, answer];
+export const IDLE = ['node', '-e', 'setInterval(() => undefined, 60_000)'];
 const CONNECT = `const [to, port, waitMs] = process.argv.slice(1);
 const socket = require('node:net').connect(Number(port), to);
 const end = (what) => { console.log(what); process.exit(); };
-socket.setTimeout(Number(waitMs), () => end('ETIMEDOUT')).on('error', ({ code }) => end(code)).on('data', () => end('answered'));`;
+socket.setTimeout(Number(waitMs), () => end('ETIMEDOUT')).on('error', ({ code }) => end(code)).on('data', (data) => end(String(data)));`;
+/** What the server at the end of a connection from the pod says, or the error's code. */
+export const connectFrom = async (
+  cluster: NodeCluster,
+  from: PodTarget,
+  [to, port]: [address: string, port: number],
+): Promise<string> => {
+  const argv = ['node', '-e', CONNECT, to, String(port), String(DROPPED_MS)];
+  const { stdout, stderr } = await cluster.exec({ ...from, container: 'main' }, argv);
+  return stdout.trim() || stderr;
+};
 
 export const createEdge = async (cluster: NodeCluster): Promise<Edge> => {
   const namespace = await cluster.createNamespace('openwrt');
   await apply(
     cluster,
     namespace,
-    peer('client', {}, ['node', '-e', 'setInterval(() => undefined, 60_000)']),
-    peer('server', {}, ['node', '-e', SERVE]),
-    peer('node', { hostNetwork: true }, ['node', '-e', 'setInterval(() => undefined, 60_000)']),
-    ...openwrtCnf({ 'k8s.plugin.opnfv.org/nfn-network': NETWORKS }),
+    peer('client', IDLE),
+    peer('server', serving('answered')),
+    peer('node', IDLE, { hostNetwork: true }),
+    ...openwrtCnf({ annotations: { 'k8s.plugin.opnfv.org/nfn-network': NETWORKS } }),
   );
   const addressOf = (pod: string): Promise<string> =>
     until(`${pod} runs`, async () => {
@@ -109,12 +123,8 @@ ip rule add pref ${from + 2} from ${client} to ${server} lookup ${TABLES.net1}
 ip rule add pref ${from + 3} from ${server} to ${client} lookup ${TABLES.net2}`);
   };
 
-  const send = async (to: string, port: number): Promise<string> => {
-    const target = { namespace, pod: 'client', container: 'main' };
-    const argv = ['node', '-e', CONNECT, to, String(port), String(DROPPED_MS)];
-    const { stdout, stderr } = await cluster.exec(target, argv);
-    return stdout.trim() || stderr;
-  };
+  const send = (to: string, port: number): Promise<string> =>
+    connectFrom(cluster, { namespace, pod: 'client' }, [to, port]);
   const metBy = async (to: string, port: number): Promise<string[]> => {
     const traced = `ip saddr ${client} ip daddr ${to} tcp dport ${port} meta nftrace set 1`;
     await onCnf([
@@ -159,10 +169,15 @@ add rule inet seen first ${traced}`,
   };
 };
 
-const peer = (name: string, spec: object, command: readonly string[]): object => ({
+export const peer = (
+  name: string,
+  command: readonly string[],
+  spec: object = {},
+  annotations: Readonly<Record<string, string>> = {},
+): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { name, labels: { role: name } },
+  metadata: { name, labels: { role: name }, annotations },
   spec: {
     ...spec,
     terminationGracePeriodSeconds: 0,
@@ -181,11 +196,22 @@ const NETWORKS = JSON.stringify({
   })),
 });
 
+export type OpenwrtCnf = {
+  annotations?: Readonly<Record<string, string>>;
+  /** Absent: the cluster's own. */
+  runtimeClassName?: string;
+  env?: Readonly<Record<string, string>>;
+};
+
 /**
  * One pod, with the least that OpenWRT needs: the right to change its network, and a kernel that
  * forwards. Policies hold at it for the pods' own addresses.
  */
-export const openwrtCnf = (annotations: Readonly<Record<string, string>> = {}): object[] => [
+export const openwrtCnf = ({
+  annotations = {},
+  runtimeClassName,
+  env = {},
+}: OpenwrtCnf = {}): object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'cnf' } },
   {
     apiVersion: 'apps/v1',
@@ -200,6 +226,7 @@ export const openwrtCnf = (annotations: Readonly<Record<string, string>> = {}): 
           annotations: { 'sdewan.akraino.org/policy-networks': 'cluster', ...annotations },
         },
         spec: {
+          runtimeClassName,
           serviceAccountName: 'cnf',
           terminationGracePeriodSeconds: 5,
           initContainers: [
@@ -214,6 +241,7 @@ export const openwrtCnf = (annotations: Readonly<Record<string, string>> = {}): 
             {
               name: 'openwrt',
               image: DEVICE_IMAGE,
+              env: Object.entries(env).map(([name, value]) => ({ name, value })),
               resources: { requests: { cpu: '250m', memory: '64Mi' } },
               securityContext: {
                 capabilities: { add: ['NET_ADMIN'] },
