@@ -22,6 +22,7 @@ const statusSchema = z.looseObject({
   interface: device,
   default: z.boolean().optional(),
   ips: addresses.default([]),
+  mac: z.string().max(64).optional(),
 });
 export type Selection = z.infer<typeof selectionSchema>;
 export type StatusEntry = z.infer<typeof statusSchema>;

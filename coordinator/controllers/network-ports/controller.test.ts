@@ -358,6 +358,20 @@ describe('the address of a pod', () => {
     await expect.poll(claims, soon).toEqual([]);
   });
 
+  it('is compared with what the CNI has given, and the pod is told once', async () => {
+    await run('p', 'up');
+    const { metadata, ...rest } = api.get('pods', 'p')!;
+    const annotations = {
+      ...metadata.annotations,
+      'k8s.plugin.opnfv.org/ovnInterfaces': '[{"ip_address":["10.97.0.9/16"],"interface":"net0"}]',
+    };
+    api.put(podResource, { ...rest, metadata: { ...metadata, annotations } });
+    await expect
+      .poll(() => saidOf('p').at(-1), soon)
+      .toContain('AddressDiffers: interface net0 has 10.97.0.9, and not 10.97.0.1 of NetworkPort');
+    expect(saidOf('p').filter((text) => text.startsWith('AddressDiffers'))).toHaveLength(1);
+  });
+
   it('is claimed anew when its NetworkPort is deleted while the pod runs', async () => {
     await run('p', 'up');
     api.remove('networkports', 'a-1');

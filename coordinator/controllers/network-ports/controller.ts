@@ -15,9 +15,13 @@ import {
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import { find } from '#shared/kube/owned.ts';
-import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
+import {
+  managedNetworkResource,
+  type ManagedNetwork,
+} from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { adopt } from './adopt.ts';
+import { differenceOf } from './differences.ts';
 import { asksOf, type Ask } from './asks.ts';
 import {
   decidePod,
@@ -38,7 +42,8 @@ import {
 import { createAnnouncer } from './events.ts';
 import { createKeepers, type Keepers } from './keepers.ts';
 import { isAdopted, statusOf } from './network-status.ts';
-import { isGated, lacksOf, portNodes, portPods, type PortPod } from './objects.ts';
+import { createAttachments, type Attachments } from './attachments.ts';
+import { isGated, portNodes, portPods, type PortPod } from './objects.ts';
 import { PortSources } from './sources.ts';
 import { createPortWrites, type PortWrites } from './writes.ts';
 
@@ -57,8 +62,6 @@ const SOON_MS = 1_000;
 const UNWANTED_AGAIN_MS = 500;
 const LOOKS_PER_LIST = 60;
 const MAX_ATTEMPTS = 64;
-/** For so long an attachment is taken for as it was. */
-const ATTACHMENT_MS = 5_000;
 
 type Reconciler = {
   pod: (uid: string, signal: AbortSignal) => Promise<Outcome>;
@@ -81,7 +84,14 @@ export const createNetworkPortsController = (
     onGone: announcer.forget,
   });
   const writes = createPortWrites(client, sources);
-  const common = { ...deps, sources, writes, announcer, keepers: createKeepers(client) };
+  const common = {
+    ...deps,
+    sources,
+    writes,
+    announcer,
+    keepers: createKeepers(client),
+    attachments: createAttachments(client, clock),
+  };
   const reconciler: Reconciler = {
     pod: createPodReconciler(common),
     port: createPortReconciler(common),
@@ -141,21 +151,19 @@ type Common = NetworkPortsDeps & {
   sources: PortSources;
   writes: PortWrites;
   keepers: Keepers;
+  attachments: Attachments;
   announcer: ReturnType<typeof createAnnouncer>;
 };
 
 const createPodReconciler = (deps: Common): Reconciler['pod'] => {
-  const { announcer, client, clock, keepers, log, sources, writes } = deps;
-  /** What attachments do not take, as they were some seconds ago. */
-  const lacks = new Map<string, { text: string | undefined; at: number }>();
+  const { announcer, attachments, client, clock, keepers, log, sources, writes } = deps;
+  /** As the watch shows them still. */
+  const opened = new WeakSet<PortPod>();
 
   const readAttachments = async (asks: readonly Ask[], signal: AbortSignal): Promise<void> => {
-    for (const { by, name } of asks) {
-      const at = clock.monotonic();
-      if (by !== 'multus' || sources.networkNamed(name) === undefined) continue;
-      if ((lacks.get(name)?.at ?? -Infinity) + ATTACHMENT_MS > at) continue;
-      lacks.set(name, { text: await lacksOf(client, name, signal), at });
-    }
+    for (const { by, name } of asks)
+      if (by === 'multus' && sources.networkNamed(name) !== undefined)
+        await attachments.read(name, signal);
   };
 
   /** Each network as it is at this moment. */
@@ -168,7 +176,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
           network && known.getOrInsertComputed(network.metadata.name, () => sources.known(network))
         );
       },
-      lacksOf: (name) => lacks.get(name)?.text,
+      lacksOf: attachments.lacks,
       isNodeSilent: sources.isNodeSilent,
     };
   };
@@ -208,7 +216,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
 
   return async (uid, signal) => {
     const pod = sources.pods.store.byUid(uid);
-    if (!pod || !isGated(pod) || pod.isGoing || pod.hasEnded) return 'done';
+    if (!pod || opened.has(pod) || !isGated(pod) || pod.isGoing || pod.hasEnded) return 'done';
     const { namespace, name } = pod.metadata;
     const { owner, texts } = pod;
     const asks = asksOf(texts, namespace);
@@ -226,7 +234,10 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
       await giveBack(uid, claims, signal);
       await letGo(waiting, claims, signal);
       const outcome = await writes.open(pod, claims, signal);
-      if (outcome === 'opened') announcer.assigned(pod, claims);
+      if (outcome === 'opened') {
+        opened.add(pod);
+        announcer.assigned(pod, claims);
+      }
       if (outcome !== 'forbidden') return 'done';
       announcer.forbidden(pod);
       log.warn({ namespace, pod: name }, 'the coordinator may not write the addresses of a pod');
@@ -298,11 +309,20 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     return { failed: 'NodeSilent', againInMs: AGAIN_MS };
   };
 
+  const tellDifferences = (pod: PortPod): void => {
+    const differences = sources.portsOfPod(pod.metadata.uid).flatMap((port) => {
+      const { names = [] } = sources.networks.store.byName('', port.spec.network)?.spec ?? {};
+      return differenceOf(port, pod.present, names) ?? [];
+    });
+    if (differences.length > 0) announcer.differs(pod, differences);
+  };
+
   return async (name, signal) => {
     const port = sources.port(name);
     const lost = port ? undefined : sources.lost(name);
     if (!port) return lost ? await restore(lost, signal) : 'done';
     const pod = sources.pods.store.byUid(port.spec.claim.uid);
+    if (pod) tellDifferences(pod);
     const next = decidePort(port, {
       now: clock.now(),
       pod: pod && !pod.hasEnded ? { node: pod.node } : undefined,
@@ -313,10 +333,13 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
 };
 
 const createNetworkReconciler =
-  ({ announcer, client, clock, keepers, sources, writes }: Common): Reconciler['network'] =>
+  (deps: Common): Reconciler['network'] =>
   async (name, signal) => {
+    const { announcer, attachments, client, clock, keepers, sources, writes } = deps;
     const network = sources.networks.store.byName('', name);
     if (!network) return 'done';
+    const unobeyed = await unobeyedOf(network, attachments, signal);
+    const outcome = unobeyed.length > 0 ? { againInMs: AGAIN_MS } : 'done';
     const plan = sources.planFor(network);
     const conflicts =
       'problem' in plan || isAdopted(network)
@@ -326,9 +349,31 @@ const createNetworkReconciler =
     for (const pod of sources.podsNaming(network))
       if (pod.isCnf && !isGated(pod) && sources.portsOfPod(pod.metadata.uid).length === 0)
         announcer.unmanaged(pod, [name]);
-    const status = statusOf({ network, plan, ports, foreign, conflicts, now: clock.now() });
-    if (isDeepStrictEqual(status, network.status)) return 'done';
+    const status = statusOf({
+      network,
+      plan,
+      ports,
+      foreign,
+      conflicts,
+      unobeyed,
+      now: clock.now(),
+    });
+    if (isDeepStrictEqual(status, network.status)) return outcome;
     const fence = { client, resource: managedNetworkResource, object: network };
     await replaceStatus(fence, status, { signal });
-    return 'done';
+    return outcome;
   };
+
+/** Names of Nodus' networks have no namespace. */
+const unobeyedOf = async (
+  { spec }: ManagedNetwork,
+  attachments: Attachments,
+  signal: AbortSignal,
+): Promise<string[]> => {
+  const names = spec.names.filter((name) => name.includes('/'));
+  for (const name of names) await attachments.read(name, signal);
+  return names.flatMap((name) => {
+    const lacks = attachments.lacks(name);
+    return lacks === undefined ? [] : [`attachment ${name} ${lacks}`];
+  });
+};

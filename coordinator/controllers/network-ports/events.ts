@@ -16,6 +16,8 @@ export type Announcer = {
   forbidden: (pod: KubeObject) => void;
   /** It names a managed network and did not wait. */
   unmanaged: (pod: KubeObject, networks: readonly string[]) => void;
+  /** Its CNI did not give it what was asked for. */
+  differs: (pod: KubeObject, differences: readonly string[]) => void;
   held: (pod: KubeObject, node: string) => void;
   forget: (uid: string) => void;
 };
@@ -58,6 +60,12 @@ export const createAnnouncer = (
         object,
         'AddressNotManaged',
         `the coordinator has given it no address in ${networks.join(', ')}: it was made with spec.nodeName, without the webhook, or where ClusterRole ${PORTS_ROLE} is not bound to the coordinator; it has no annotation ${NETWORK_PORTS_ANNOTATION}`,
+      ),
+    differs: (object, differences) =>
+      warn(
+        object,
+        'AddressDiffers',
+        `${differences.join('; ')}: its CNI does not obey its annotations, and policies go by the NetworkPort`,
       ),
     held: (object, node) =>
       warn(

@@ -17,8 +17,13 @@ export type NetworkFacts = {
   ports: readonly NetworkPort[];
   foreign: ReadonlyMap<number, string>;
   conflicts: readonly string[];
+  /** Attachments that do not take addresses, and why. */
+  unobeyed: readonly string[];
   now: number;
 };
+
+/** Characters that the CRD takes. */
+const MAX_MESSAGE = 2_048;
 
 type Condition = NonNullable<ManagedNetworkStatus['conditions']>[number];
 type Said = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -33,6 +38,7 @@ export const statusOf = ({
   ports,
   foreign,
   conflicts,
+  unobeyed,
   now,
 }: NetworkFacts): ManagedNetworkStatus => {
   const resting = ports.filter(isReleased).length;
@@ -65,6 +71,16 @@ export const statusOf = ({
               message: 'the addresses of pods that ran before the network are claimed',
             }),
           ]),
+      ...(unobeyed.length > 0
+        ? [
+            condition({
+              type: 'NotObeyed',
+              status: 'True',
+              reason: 'NotObeyed',
+              message: truncated(unobeyed.join('; '), MAX_MESSAGE),
+            }),
+          ]
+        : []),
     ],
   };
 };

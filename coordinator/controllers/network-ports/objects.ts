@@ -1,8 +1,6 @@
 /** What is kept of pods and nodes, of which each user that may write pods can write any size. */
 import * as z from 'zod';
 import { fullIn, ifShort } from '#shared/compile/networks.ts';
-import type { KubeClient } from '#shared/kube/client.ts';
-import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import {
   identityOf,
   objectSchema,
@@ -16,7 +14,6 @@ import {
   PORTS_GATE,
   PURPOSE_LABEL,
 } from '#shared/names.ts';
-import { jsonIn } from '#shared/util/json.ts';
 import { own } from '#shared/util/own.ts';
 import { controllerFactsOf, podResource } from '../../sources/workload.ts';
 import { multusEntriesIn, nodusEntriesIn } from '../../sources/second-addresses.ts';
@@ -24,7 +21,13 @@ import { asksOf, type Ask, type AskTexts } from './asks.ts';
 import { OUT_OF_SERVICE } from './decide.ts';
 import { keepIn, type Keep } from './keepers.ts';
 
-export type PresentAddresses = { name: string; interface: string; addresses: readonly string[] };
+export type PresentAddresses = {
+  name: string;
+  interface: string;
+  addresses: readonly string[];
+  /** Where its CNI says it. */
+  mac?: string | undefined;
+};
 
 export type PortPod = KubeObject & {
   /** While it waits. */
@@ -108,10 +111,11 @@ const presentIn = (
   }),
   ...multusEntriesIn(annotations)
     .filter(({ ips }) => ips.length > 0)
-    .map(({ name, interface: device, ips }) => ({
+    .map(({ name, interface: device, ips, mac }) => ({
       name: fullIn(namespace, name),
       interface: device ?? '',
       addresses: ips,
+      mac,
     })),
 ];
 
@@ -141,47 +145,3 @@ export const portNodes: ResourceType<PortNode> = resourceV1(
       ),
     })),
 );
-
-const attachmentSchema = objectSchema.extend({
-  spec: z.looseObject({ config: z.string().max(65_536).nullish() }).nullish(),
-});
-const attachments = resourceV1(
-  'k8s.cni.cncf.io',
-  'network-attachment-definitions',
-  'NetworkAttachmentDefinition',
-  attachmentSchema,
-);
-
-const pluginSchema = z.looseObject({
-  capabilities: z
-    .looseObject({ ips: z.boolean().optional(), mac: z.boolean().optional() })
-    .optional(),
-});
-const configSchema = pluginSchema.extend({ plugins: z.array(pluginSchema).optional() });
-
-/**
- * What an attachment does not take, as the end of a sentence; undefined: it takes both. @throws
- * KubeError
- */
-export const lacksOf = async (
-  client: Pick<KubeClient, 'get'>,
-  attachment: string,
-  signal: AbortSignal,
-): Promise<string | undefined> => {
-  const [namespace = '', name = ''] = attachment.split('/');
-  try {
-    const { spec } = await client.get(attachments, { namespace, name }, { signal });
-    const config = configSchema.safeParse(jsonIn(spec?.config ?? '')).data;
-    const plugins = config ? [config, ...(config.plugins ?? [])] : [];
-    const missing = (['ips', 'mac'] as const).filter(
-      (one) => !plugins.some(({ capabilities }) => capabilities?.[one] === true),
-    );
-    return missing.length === 0
-      ? undefined
-      : `does not declare ${missing.map((one) => `capability ${one}`).join(' and ')}`;
-  } catch (error) {
-    if (isNotFound(error)) return 'is not there';
-    if (isForbidden(error)) return `cannot be read by the coordinator: ${error.message}`;
-    throw error;
-  }
-};

@@ -100,7 +100,7 @@ const statusSchema = z.object({
   conditions: z
     .array(
       fleetConditionSchema(
-        'Ready: it gives addresses. Adopted: those of pods that ran before it are claimed.',
+        'Ready: it gives addresses. Adopted: those of pods that ran before it are claimed. NotObeyed: pods wait, since an attachment takes no addresses or MACs.',
       ),
     )
     .max(4)

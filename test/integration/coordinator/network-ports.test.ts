@@ -76,6 +76,23 @@ describe('a pod that waits for its addresses', () => {
     );
   });
 
+  it('is told where its CNI has given it another address', async () => {
+    const text = '[{"ip_address":["10.60.0.99/16","fd00:60::a/64"],"interface":"net0"}]';
+    const annotation = `k8s.plugin.opnfv.org/ovnInterfaces=${text}`;
+    await world.kubectl('annotate', 'pod', 'first', '-n', namespace, annotation);
+    await eventually(() => networks.eventsOf('first')).toContain(
+      'interface net0 has 10.60.0.99 fd00:60::a, and not 10.60.0.10 fd00:60::a of NetworkPort one-10',
+    );
+    await world.kubectl(
+      'annotate',
+      'pod',
+      'first',
+      '-n',
+      namespace,
+      `${annotation.split('=')[0]}-`,
+    );
+  });
+
   it('has the gate by the webhook where it is a CNF, and not where the role is not bound', async () => {
     const cnf = { labels: { sdewanPurpose: 'cnf-ports' } };
     await networks.ready('two', 61, 4, { namespaces: [namespace, unbound] });
