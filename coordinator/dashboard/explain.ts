@@ -29,6 +29,8 @@ export type RuleToExplain = Cnf & {
 
 /** `yaml`: of the object, without secrets. */
 export type Explained = { view: Explanation; yaml: string };
+/** The state of a rule that the viewer may not list. */
+export const NOT_KNOWN = 'not known to you';
 
 /** `busy`: too many wait. @throws KubeError */
 export type Explain = (wanted: RuleToExplain) => Promise<Explained | 'gone' | 'busy'>;
@@ -93,9 +95,7 @@ const withinRights = (view: Explanation, { sees }: RuleToExplain): Explanation =
     ? view
     : {
         ...view,
-        refersTo: view.refersTo.map((one) =>
-          sees(one.kind) ? one : { ...one, state: 'not known to you' },
-        ),
+        refersTo: view.refersTo.map((one) => (sees(one.kind) ? one : { ...one, state: NOT_KNOWN })),
         uci: [],
         uciMissing: `what it refers to is not known to you: you may not list ${[...new Set(unseen)].join(' and ')}`,
       };

@@ -69,7 +69,7 @@ describe('the page of a rule', () => {
   it('does not say that something is not there which the viewer may not list', async () => {
     const may: Cluster['may'] = (_, { resource }) => resource !== 'firewallzones';
     const { words } = await seen({ ...usual, may }, '/rule/default/FirewallRule/reject-80');
-    expect(words).toContain('FirewallZone/lan not known to you');
+    expect(words).toContain('FirewallZone/lan – not known to you');
     expect(words).toContain('you may not list FirewallZone');
     expect(words).not.toMatch(/Absent|not exist/);
   });
@@ -283,7 +283,7 @@ describe('the page of a rule', () => {
       'not in sync: AgentSilent',
       'An agent does not report',
       'cnf-1-b ✗ AgentSilent silent',
-      'FirewallZone/lan InSync spec.src',
+      'FirewallZone/lan ✓ in sync spec.src',
       'config rule &#39;sdewan_rule_reject_80&#39;',
       'Warning AgentSilent 2 an Event about it',
     ])
@@ -329,7 +329,7 @@ describe('the page of a rule', () => {
     const many = Array.from({ length: 600 }, (_, at) => ruleOf('FirewallRule', `r${at}`, spec));
     const { words } = await seen({ rules: [zone, ...many] }, '/rule/default/FirewallRule/r7');
     expect(words).toContain('its CNF has 601 rules');
-    expect(words).toContain('FirewallZone/lan InSync spec.src');
+    expect(words).toContain('FirewallZone/lan ✓ in sync spec.src');
     expect(words).toContain('sdewan_rule_r7');
   });
 });
@@ -340,7 +340,7 @@ it('explains a rule of a CNF with many NetworkPolicies as any other', async () =
   );
   const given = { ...usual, rules: [zone, out, ...policies] };
   const { words } = await seen(given, '/rule/default/FirewallZone/lan');
-  expect(words).toContain('FirewallRule/reject-80 AgentSilent spec.src');
+  expect(words).toContain('FirewallRule/reject-80 ✗ AgentSilent spec.src');
   expect(words).not.toContain('its CNF has');
 });
 

@@ -61,13 +61,14 @@ input, select, button { font: inherit; color: inherit; background: var(--raised)
   border-radius: .375rem; padding: .25rem .75rem; min-height: 2.5rem; max-width: 100%; }
 button { cursor: pointer; }
 label { color: var(--none); font-size: .875rem; }
+.field { display: flex; margin: 0; gap: .5rem; align-items: center; max-width: 100%; } .field > * { min-width: 0; }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
 caption { text-align: left; } caption h2 { margin: 1rem 0 .5rem; }
 th, td { text-align: left; vertical-align: top; padding: .5rem .75rem; border-bottom: 1px solid var(--soft); }
 tbody tr:hover { background: var(--raised); }
 thead th { background: var(--raised); color: var(--none); font-size: .875rem; font-weight: 600; overflow-wrap: normal; }
 time { white-space: nowrap; }
-tbody th { font-weight: normal; }
+tbody th { font-weight: normal; min-width: 14rem; }
 td p { margin: .25rem 0 0; overflow-wrap: anywhere; }
 .less { color: var(--none); font-size: .875rem; }
 pre, code { font-family: ui-monospace, monospace; font-size: .9375rem; }
@@ -77,6 +78,7 @@ summary { cursor: pointer; font-size: 1.1rem; font-weight: 700; margin: 2rem 0 .
 #live.lost { border-left-color: var(--bad); color: var(--bad); font-weight: 600; }
 .good { color: var(--good); } .bad { color: var(--bad); } .wait { color: var(--wait); } .none { color: var(--none); }
 .good, .bad, .wait { font-weight: 600; }
+td .good, td .bad, td .wait, td .none, .word { overflow-wrap: break-word; }
 dt { font-weight: 600; } dd { margin: 0 0 .75rem; }
 dl, .wrong li { border-left: 4px solid var(--bad); padding-left: .75rem; }
 .wrong { list-style: none; padding: 0; } .wrong li { margin: .75rem 0; } .wrong p { margin: .125rem 0; }

@@ -100,19 +100,23 @@ const fits = ({ state: view }: RuleRow, { search, state }: Filter): boolean => {
 
 const formOf = (path: string, { search, state }: Filter): Html =>
   html`<form id="search" method="get" action="${path}#search" role="search">
-    <label for="q">Rule or reason</label>
-    <input id="q" name="q" type="search" value="${search}" maxlength="256" />
-    <label for="state">State</label>
-    <select id="state" name="state">
-      ${choices(
-        [
-          ['', 'all'],
-          ['out', 'all but those in sync'],
-          ...STATES.map((one) => [one, STATE_WORDS[one]] as const),
-        ],
-        state,
-      )}
-    </select>
+    <p class="field">
+      <label for="q">Rule or reason</label>
+      <input id="q" name="q" type="search" value="${search}" maxlength="256" />
+    </p>
+    <p class="field">
+      <label for="state">State</label>
+      <select id="state" name="state">
+        ${choices(
+          [
+            ['', 'all'],
+            ['out', 'all but those in sync'],
+            ...STATES.map((one) => [one, STATE_WORDS[one]] as const),
+          ],
+          state,
+        )}
+      </select>
+    </p>
     <button>Show</button>
   </form>`;
 

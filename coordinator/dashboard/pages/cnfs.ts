@@ -85,8 +85,10 @@ export const cnfsPage = async (deps: PageDeps, viewer: Viewer, url: URL): Promis
       ${all.length === 0 ? nothing(overview, namespace) : whatIsWrong([...out], rows)}
       <form id="filter" method="get" action="/#filter" role="search">
         ${namespaceField(namespace, { names, isPartial: sight.isPartial })}
-        <label for="q">Name</label>
-        <input id="q" name="q" type="search" value="${search}" maxlength="256" />
+        <p class="field">
+          <label for="q">Name</label>
+          <input id="q" name="q" type="search" value="${search}" maxlength="256" />
+        </p>
         <button>Show</button>
       </form>
       ${all.length === 0 ? '' : html`${cnfTable(part.items)} ${partLinks(part, url, '#filter')}`}`,

@@ -70,7 +70,7 @@ export const eventTable = (caption: string, events: readonly RecentEvent[]): Htm
           : shown(`${namespace}: ${name}`),
         time(event.last),
         sign(event.type === 'Warning' ? 'bad' : 'none', event.type),
-        shown(event.reason),
+        html`<span class="word">${shown(event.reason)}</span>`,
         String(event.count),
         shown(event.message),
       ];

@@ -147,13 +147,15 @@ export const namespaceField = (
   { names, isPartial }: { names: readonly string[]; isPartial: boolean },
 ): Html => {
   const all = [...new Set([...names, chosen])].filter((one) => one !== '').sort();
-  return html`<label for="namespace">Namespace</label> ${
+  return html`<p class="field">
+    <label for="namespace">Namespace</label> ${
       isPartial
         ? html`<input id="namespace" name="namespace" value="${chosen}" maxlength="63" />`
         : html`<select id="namespace" name="namespace">
             ${choices([['', 'all'], ...all.map((one) => [one] as const)], chosen)}
           </select>`
-    }`;
+    }
+  </p>`;
 };
 
 export const note = (words: string): Html => html`<p class="note">${shown(words)}</p>`;

@@ -1,5 +1,5 @@
 /** One rule: what `sdewan explain` says of it. */
-import type { Explained } from '../explain.ts';
+import { NOT_KNOWN, type Explained } from '../explain.ts';
 import type { Explanation } from '../../views/explanation.ts';
 import { CNFS, EVENTS, listedOf, PODS, POLICY, resourceOf, shownKinds } from '../resources.ts';
 import type { RuleRow } from '../overview.ts';
@@ -90,7 +90,7 @@ const head = (state: RuleRow['state']): Html =>
       },
       namespace ${shown(state.namespace)}, generation ${state.generation}.
     </p>
-    <p>${sign(TONES[state.state], stateWords(state))}, since ${time(state.since)}</p>
+    <p>${sign(TONES[state.state], stateWords(state))}, ${time(state.since)}</p>
     ${
       state.cause === ''
         ? ''
@@ -136,18 +136,24 @@ const wholly = ({ view, yaml }: Explained, events: Seen['events']): Html => {
 
 const podTable = (rule: Explanation['rule']): Html =>
   table(
-    'In force on',
+    'Pods',
     ['Pod', 'State', 'Message'],
     rule.podStates.map((pod) => [shown(pod.pod), podCell(pod), shown(pod.message ?? '') || '–']),
   );
 
+const isInSync = ({ state }: { state: string }): boolean => state === 'InSync';
+
+const stateOf = (one: { state: string }): Html =>
+  isInSync(one)
+    ? sign('good', 'in sync')
+    : sign(one.state === NOT_KNOWN ? 'none' : 'bad', one.state);
+
+/** What is wrong first. */
 const related = (caption: string, namespace: string, rules: Explanation['refersTo']): Html =>
   table(
     caption,
     ['Rule', 'State', 'Field'],
-    rules.map(({ kind, name, state, path }) => [
-      ruleLink({ namespace, kind, name }),
-      shown(state),
-      shown(path),
-    ]),
+    rules
+      .toSorted((a, b) => Number(isInSync(a)) - Number(isInSync(b)))
+      .map((one) => [ruleLink({ namespace, ...one }), stateOf(one), shown(one.path)]),
   );

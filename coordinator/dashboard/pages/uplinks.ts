@@ -35,15 +35,20 @@ export const wanTable = (
         shown(name),
         sign(up ? 'good' : 'bad', status),
         time(since),
-        listed(
-          (sharesOf?.(wan, wans) ?? []).map(
-            ({ policy, percent }) =>
-              html`${percent} % of ${link(rulePath(namespace, mwan3Policy.kind, policy), policy)}`,
-          ),
-        ),
+        sharesCell(namespace, sharesOf?.(wan, wans) ?? []),
       ]),
     ),
   );
+
+const sharesCell = (namespace: string, shares: ReturnType<SharesOf>): Html =>
+  shares.length === 0
+    ? html`–`
+    : listed(
+        shares.map(
+          ({ policy, percent }) =>
+            html`${percent} % of ${link(rulePath(namespace, mwan3Policy.kind, policy), policy)}`,
+        ),
+      );
 
 export const tunnelTable = (pods: readonly PodView[], rules: readonly RuleRow[]): Html | '' =>
   tableIfAny(
@@ -53,7 +58,7 @@ export const tunnelTable = (pods: readonly PodView[], rules: readonly RuleRow[])
       pod.tunnels.map(({ name, up, state, starts = false, words = '', since }) => [
         shown(name),
         shown(pod.name),
-        html`${sign(up ? 'good' : starts ? 'bad' : 'wait', state)}
+        html`${up ? sign('good', 'up') : sign(starts ? 'bad' : 'wait', state)}
         ${words === '' ? '' : html`<p>${shown(words)}</p>`}`,
         time(since),
         remoteOf(name, rules),
