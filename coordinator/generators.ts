@@ -78,16 +78,17 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     ...(services ? [services] : []),
   ];
 
+  // One that looks after one namespace does not see the pods that policies are about.
+  const world = options.namespace === undefined ? createPolicyWorld(options) : undefined;
+  const networkPorts = world && createNetworkPortsController(options);
   const fleet = createFleetController({
     ...common,
+    addressWaitOf: (podUid) => networkPorts?.waitOf(podUid),
     standings: sources.standings,
     orders: sources.orders,
     addressesOf: sources.addressesOf,
     reportedAt: (podUid) => sources.reportOf(podUid)?.receivedAt.wall,
   });
-  // One that looks after one namespace does not see the pods that policies are about.
-  const world = options.namespace === undefined ? createPolicyWorld(options) : undefined;
-  const networkPorts = world && createNetworkPortsController(options);
   const policies =
     world &&
     createPoliciesController({

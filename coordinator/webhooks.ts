@@ -17,7 +17,7 @@ import { createCachedWorld } from './admission/cached-world.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
 import { createCnfDeploymentWebhook } from './admission/cnf/cnf-deployments.ts';
 import { createGates } from './admission/cnf/gate.ts';
-import { createPortsGate } from './admission/cnf/ports-gate.ts';
+import { createPortsGate, managedNetworks } from './admission/cnf/ports-gate.ts';
 import { createCnfLookups } from './admission/cnf/lookups.ts';
 import { createPodWebhook, createSecondCnfWebhook } from './admission/cnf/inject-agent.ts';
 import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.ts';
@@ -64,12 +64,14 @@ export type Webhooks = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-const mayRollBy =
-  (client: KubeClient) =>
-  (namespace: string, signal: AbortSignal): Promise<boolean> => {
+/** What is asked about a CNFDeployment. */
+const questionsTo = (client: KubeClient) => ({
+  mayRoll: (namespace: string, signal: AbortSignal): Promise<boolean> => {
     const { group, plural: resource } = deployments;
     return isAllowed(client, { verb: 'create', group, resource, namespace }, signal);
-  };
+  },
+  networks: (signal: AbortSignal) => managedNetworks(client, signal),
+});
 
 /** Bindings have the names of the roles. */
 const AGENT_ROLES: readonly string[] = [AGENT_ROLE, AGENT_KEYS_ROLE];
@@ -146,7 +148,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   const app = createAdmissionApp({
     webhooks: {
       rules: managedNetworksOr(client, rulesBy(ruleChecks, options.resources)),
-      'cnf-deployments': createCnfDeploymentWebhook({ lookups, log, mayRoll: mayRollBy(client) }),
+      'cnf-deployments': createCnfDeploymentWebhook({ lookups, log, ...questionsTo(client) }),
       buckets: rulesBy(bucketChecks, kinds),
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
       pods: createPodWebhook({ ...common, gates, portsGate }),

@@ -11,17 +11,21 @@ import {
   mayNotRoll,
   tooLarge,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
+import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { keepProblem } from '../../controllers/network-ports/keepers.ts';
 import { deployments } from '../../sources/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import { findSecond, type SecondCnfDeps } from './find-second.ts';
+import { roomWarnings } from './room.ts';
 import { isAdoptedBy, type CnfIdentity } from './second-cnf.ts';
 import { adoptingSelectorIn, templateIn } from './template.ts';
 
 type CnfDeploymentDeps = SecondCnfDeps & {
   /** Whether the coordinator has the right to make the Deployment. @throws KubeError */
   mayRoll: (namespace: string, signal: AbortSignal) => Promise<boolean>;
+  /** @throws KubeError */
+  networks: (signal: AbortSignal) => Promise<ManagedNetwork[]>;
 };
 
 /** Validating. */
@@ -39,6 +43,7 @@ export const createCnfDeploymentWebhook =
     const warnings = [
       ...(template ? templateWarnings(template) : []),
       ...(await rightWarnings(deps, namespace, signal)),
+      ...(await addressWarnings(deps, request, signal)),
     ];
     const taken = { ...allowed, warnings };
     const purpose = purposeIn(object);
@@ -65,6 +70,21 @@ const rightWarnings = async (
     return (await mayRoll(namespace, signal)) ? [] : [mayNotRoll(namespace)];
   } catch (err) {
     log.warn({ err, namespace }, 'failed to ask for the right to roll CNFs, not warning about it');
+    return [];
+  }
+};
+
+/** As above: pods that wait say it. */
+const addressWarnings = async (
+  { log, networks }: CnfDeploymentDeps,
+  { namespace, object }: AdmissionRequest,
+  signal: AbortSignal,
+): Promise<string[]> => {
+  const { data } = cnfDeploymentResource.spec.safeParse(object?.['spec']);
+  try {
+    return data ? roomWarnings(data, namespace, await networks(signal)) : [];
+  } catch (err) {
+    log.warn({ err, namespace }, 'failed to list networks, not warning about their addresses');
     return [];
   }
 };

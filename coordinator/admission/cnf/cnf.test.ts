@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
+import { KEEP_ADDRESSES_ANNOTATION, NFN_NETWORK_ANNOTATION } from '#shared/names.ts';
+import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { networkObject } from '../../controllers/network-ports/testing.ts';
 import { workloadOf, type OwnerRef } from '../../sources/workload.ts';
 import type { AdmissionRequest, ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
@@ -367,7 +370,11 @@ describe('the webhook for CNFDeployments', () => {
       if (some?.fails) throw new Error('no answer');
       return mayCreate;
     };
-    const deps = { lookups: lookups(some), log: silentLogger, mayRoll };
+    const networks = async (): Promise<ManagedNetwork[]> => {
+      if (some?.fails) throw new Error('no answer');
+      return [networkObject({ perNamespace: 1 })];
+    };
+    const deps = { lookups: lookups(some), log: silentLogger, mayRoll, networks };
     return createCnfDeploymentWebhook(deps)(
       request(object ?? cnfDeployment('cnf-1'), { resource, ...changes }),
       signal,
@@ -385,6 +392,27 @@ describe('the webhook for CNFDeployments', () => {
     expect((await answer({})).warnings).toEqual([
       expect.stringMatching(/may not roll CNFs in namespace \S+: bind ClusterRole sdewan-fleet/),
     ]);
+  });
+
+  it('warns where a managed network has too few addresses, and refuses to keep what it cannot keep', async () => {
+    const withAnnotations = (annotations: object) => {
+      const object = cnfDeployment('cnf-1') as { spec: { template: { metadata: object } } };
+      Object.assign(object.spec.template.metadata, { annotations });
+      Object.assign(object.spec, { selector: { matchLabels: {} } });
+      return object as unknown as AdmissionRequest['object'];
+    };
+    const asks = withAnnotations({
+      [NFN_NETWORK_ANNOTATION]: '{"interface":[{"name":"net-a","interface":"net0"}]}',
+    });
+    expect((await answer({}, { object: asks })).warnings).toEqual([
+      expect.stringContaining('a roll-out has 2 pods at once, which need 2 addresses'),
+    ]);
+    const keeps = withAnnotations({ [KEEP_ADDRESSES_ANNOTATION]: 'true' });
+    expect(await answer({}, { object: keeps })).toMatchObject({
+      allowed: false,
+      message: expect.stringContaining('CNFDeployment cnf-1 must have one replica'),
+    });
+    expect(await answer({}, { object: keeps, oldObject: keeps })).toMatchObject({ allowed: true });
   });
 
   it('refuses a template that is too large to be rolled out, but not other changes of one that is there', async () => {

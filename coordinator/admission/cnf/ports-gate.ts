@@ -33,20 +33,26 @@ const specSchema = z.looseObject({
   schedulingGates: z.array(z.looseObject({ name: z.string() })).nullish(),
 });
 
-export const createPortsGate = ({ client }: PortsGateDeps): PortsGate => {
-  const networks = async (signal: AbortSignal): Promise<ManagedNetwork[]> => {
-    try {
-      return (await client.list(managedNetworkResource, { signal })).items;
-    } catch (error) {
-      if (isNotFound(error)) return [];
-      throw error;
-    }
-  };
+/** None where the kind is not served. @throws KubeError */
+export const managedNetworks = async (
+  client: Pick<KubeClient, 'list'>,
+  signal: AbortSignal,
+): Promise<ManagedNetwork[]> => {
+  try {
+    return (await client.list(managedNetworkResource, { signal })).items;
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+};
 
-  return async ({ namespace, object }, signal) => {
+export const createPortsGate =
+  ({ client }: PortsGateDeps): PortsGate =>
+  async ({ namespace, object }, signal) => {
     const texts = askTextsIn(object?.metadata.annotations ?? {});
     if (texts.nfn === undefined && texts.multus === undefined) return NONE;
-    const names = new Set((await networks(signal)).flatMap(({ spec }) => spec.names));
+    const networks = await managedNetworks(client, signal);
+    const names = new Set(networks.flatMap(({ spec }) => spec.names));
     if (names.size === 0) return NONE;
     const read = asksIn(texts, namespace);
     if ('problem' in read) {
@@ -59,7 +65,6 @@ export const createPortsGate = ({ client }: PortsGateDeps): PortsGate => {
       return NONE;
     return { patch: [{ op: 'add', path: '/spec/schedulingGates', value: gates }] };
   };
-};
 
 /** Undefined: it has ours, or a node, with which the API server takes none. */
 const gatesWithOurs = (podSpec: unknown): { name: string }[] | undefined => {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { PORTS_GATE } from '#shared/names.ts';
 import {
   cnfDeploymentResource,
   type CnfDeploymentStatus,
@@ -38,6 +39,8 @@ let agents: AgentsHeard;
 let fleet: FleetController;
 /** By pod: what the agents were told last; they have it in force at once. */
 let told: Map<string, number>;
+/** By uid of a pod: why it has no addresses. */
+let addressWaits: Map<string, string>;
 let stop: AbortController;
 let running: Promise<void>;
 beforeEach(() => {
@@ -45,6 +48,7 @@ beforeEach(() => {
   api = new FakeFleetApi();
   events = [];
   told = new Map();
+  addressWaits = new Map();
   standing = () => IN_SYNC;
   agents = { heard: 10, known: 10 };
   stop = new AbortController();
@@ -141,6 +145,7 @@ const start = (): void => {
     },
     addressesOf: () => new Map(),
     reportedAt: () => undefined,
+    addressWaitOf: (uid) => addressWaits.get(uid),
     record: (event) => events.push(event),
     metrics: NO_METRICS,
     rollOuts: createRollOutMetrics(registry, { leads: () => true, clock: systemClock }),
@@ -915,6 +920,21 @@ it('gives a pod that has taken the name of another nothing that was meant for th
   expect(api.get('pods', 'cnf-1-hash1-a')?.metadata.labels).toMatchObject({
     'sdewan.akraino.org/active': 'true',
   });
+});
+
+it('says which addresses a pod of the next set waits for', async () => {
+  await serve();
+  cnf('cnf-1', 'openwrt:2');
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  const made = api.get('pods', 'cnf-1-hash2-a');
+  if (!made) throw new Error('there is no pod');
+  const spec = { ...Object(made['spec']), schedulingGates: [{ name: PORTS_GATE }] };
+  api.put(fleetPods, { ...made, spec, status: { phase: 'Pending' } });
+  const wait = 'waits for its addresses: network edge has no free address: of 1 in 10.1.0.10';
+  addressWaits.set('uid-pods-cnf-1-hash2-a', wait);
+  await look();
+  expect(statusOf().waitsFor).toEqual([`cnf-1-hash2-a: ${wait}`]);
 });
 
 const cordon = (name: string): void => {

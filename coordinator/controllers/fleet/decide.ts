@@ -174,7 +174,12 @@ const creating = ({ pods, replicas, wanted }: RollOutFacts, memory: Memory): Dec
   leading: wanted,
   memory,
   actions: opened(pods),
-  waitsFor: [`0 of ${replicas} pods are ready`],
+  waitsFor: [
+    `0 of ${replicas} pods are ready`,
+    ...pods
+      .filter(({ startsAt }) => startsAt === undefined)
+      .map(({ name, notReady }) => `${name}: ${notReady}`),
+  ],
   excused: [],
   lookAt: undefined,
 });

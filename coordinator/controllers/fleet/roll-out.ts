@@ -50,6 +50,8 @@ export type RollOutDeps = {
   addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
   /** When the agent of a pod last reported to this replica, wall-clock milliseconds. */
   reportedAt: (podUid: string) => number | undefined;
+  /** Why a pod has no addresses of managed networks yet; undefined: it waits for none. */
+  addressWaitOf: (podUid: string) => string | undefined;
   record: (event: RecordedEvent) => void;
   rollOuts: RollOutMetrics;
 };
@@ -170,14 +172,15 @@ const replace = async (
 };
 
 const factsOfPod = (
-  { clock, cordoned, mirror, reportedAt }: Parts,
+  { addressWaitOf, clock, cordoned, mirror, reportedAt }: Parts,
   pod: FleetPodObject,
   standing: StandingOf,
 ): CnfFacts => {
   const cnfPod = cnfPodOf(pod);
   const { namespace: where, name, uid } = pod.metadata;
   const leaving = cordoned.store.byName('', pod.spec.nodeName ?? '') !== undefined;
-  const around = { ...standing(cnfPod), notReady: cnfPod.notReady, leaving };
+  const notReady = addressWaitOf(uid) ?? cnfPod.notReady;
+  const around = { ...standing(cnfPod), notReady, leaving };
   return cnfFactsOf(pod, fleetPodOf(pod, around), {
     troubled: cnfPod.troubled,
     reportedAt: reportedAt(uid),

@@ -52,6 +52,12 @@ export type NetworkPortsDeps = ControllerDeps & {
   record: (event: RecordedEvent) => void;
 };
 
+export type NetworkPortsController = {
+  /** Why a pod has no addresses yet; undefined: it waits for none, as far as is known. */
+  waitOf: (podUid: string) => string | undefined;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
 const COALESCE_MS = 10;
 const STATUS_COALESCE_MS = 300;
 /** Between looks at what waits for something that no watch shows. */
@@ -69,9 +75,7 @@ type Reconciler = {
   network: (name: string, signal: AbortSignal) => Promise<Outcome>;
 };
 
-export const createNetworkPortsController = (
-  deps: NetworkPortsDeps,
-): { run: (signal: AbortSignal) => Promise<void> } => {
+export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPortsController => {
   const { client, clock, leadership, log, metrics, record } = deps;
   const announcer = createAnnouncer(record, clock);
   const sources = new PortSources({
@@ -138,6 +142,10 @@ export const createNetworkPortsController = (
   };
 
   return {
+    waitOf: (podUid) => {
+      const pod = sources.pods.store.byUid(podUid);
+      return pod && isGated(pod) ? announcer.waitOf(podUid) : undefined;
+    },
     run: async (signal) => {
       const early = [sources.networks.run(signal), sources.ports.run(signal)];
       await untilUsed(signal);

@@ -19,6 +19,8 @@ export type Announcer = {
   /** Its CNI did not give it what was asked for. */
   differs: (pod: KubeObject, differences: readonly string[]) => void;
   held: (pod: KubeObject, node: string) => void;
+  /** What a pod that waits was told last. */
+  waitOf: (uid: string) => string | undefined;
   forget: (uid: string) => void;
 };
 
@@ -27,6 +29,7 @@ export const createAnnouncer = (
   clock: Pick<Clock, 'monotonic'>,
 ): Announcer => {
   const told = new Map<string, { text: string; at: number }>();
+  const waiting = new Map<string, string>();
   const warn = (object: KubeObject, reason: string, message: string): void => {
     const { uid } = object.metadata;
     const before = told.get(uid);
@@ -35,9 +38,17 @@ export const createAnnouncer = (
     told.set(uid, { text, at: clock.monotonic() });
     record({ object, type: 'Warning', reason, message });
   };
+  const waits = (object: KubeObject, reason: string, message: string): void => {
+    waiting.set(object.metadata.uid, message);
+    warn(object, reason, message);
+  };
+  const forget = (uid: string): void => {
+    told.delete(uid);
+    waiting.delete(uid);
+  };
   return {
     assigned: (object, claims) => {
-      told.delete(object.metadata.uid);
+      forget(object.metadata.uid);
       const message = claims
         .map(
           ({ ask, spec }) =>
@@ -48,9 +59,9 @@ export const createAnnouncer = (
         record({ object, type: 'Normal', reason: 'AddressesAssigned', message });
     },
     waits: (object, { reason, message }) =>
-      warn(object, reason, `waits for its addresses: ${message}`),
+      waits(object, reason, `waits for its addresses: ${message}`),
     forbidden: (object) =>
-      warn(
+      waits(
         object,
         'AddressesForbidden',
         `waits for its addresses, which the coordinator may not write: bind ClusterRole ${PORTS_ROLE} to it in namespace ${object.metadata.namespace}`,
@@ -73,6 +84,7 @@ export const createAnnouncer = (
         'NodeSilent',
         `its pod is gone, and node ${node} does not answer: the addresses stay claimed until it does, or its Node is deleted`,
       ),
-    forget: (uid) => void told.delete(uid),
+    waitOf: (uid) => waiting.get(uid),
+    forget,
   };
 };

@@ -162,6 +162,45 @@ describe('the next pod of a StatefulSet', () => {
   });
 });
 
+describe('a CNFDeployment', () => {
+  const cnf = (replicas: number): object => {
+    const labels = { app: 'cnf', [PURPOSE_LABEL]: 'cnf-room' };
+    return {
+      apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+      kind: 'CNFDeployment',
+      metadata: { name: 'room', namespace },
+      spec: {
+        replicas,
+        selector: { matchLabels: { app: 'cnf' } },
+        template: { metadata: { labels, annotations: nodus('net-room') }, spec: podSpec() },
+      },
+    };
+  };
+
+  it('is warned where its range cannot hold twice its pods, and names the range while they wait', async () => {
+    const { systemNamespace, kubectl } = world;
+    const role = `--clusterrole=sdewan-fleet-${systemNamespace}`;
+    const account = `--serviceaccount=${systemNamespace}:sdewan-coordinator`;
+    await kubectl('create', 'rolebinding', 'fleet', '-n', namespace, role, account);
+    await networks.ready('room', 93, 1);
+    const made = await world.apply([cnf(2)]);
+    expect(made).toMatchObject({ code: 0 });
+    expect(made.stderr).toContain(
+      'a roll-out has 4 pods at once, which need 4 addresses of network room: its range 10.93.0.10-10.93.0.10 and fd00:93::a-fd00:93::a has 1',
+    );
+    const waits = async () => {
+      const path = '{.status.waitsFor}';
+      const args = ['get', 'cnfdeployment', 'room', '-n', namespace, '-o', `jsonpath=${path}`];
+      return (await kubectl(...args)).stdout;
+    };
+    await eventually(waits).toContain('network room has no free address: of 1 in 10.93.0.10');
+    await networks.applied(networks.network('room', 93, 2));
+    await eventually(async () => (await networks.claimedOf('room')).length).toBe(2);
+    await eventually(waits).not.toContain('network room');
+    await remove('cnfdeployment', 'room');
+  });
+});
+
 describe('a Deployment that keeps addresses', () => {
   const deployment = (name: string, spec: Fields, marks: Fields = {}): object =>
     workload(name, { kind: 'Deployment', network: 'net-one-pod', spec, marks });
