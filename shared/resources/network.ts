@@ -1,4 +1,5 @@
 /** What the kinds of OpenWRT's network configuration share. */
+import { isIPv6 } from 'node:net';
 import type { UciSection } from '../uci/model.ts';
 
 /** The routing table that ICN's platform keeps for applications of the CNF. */
@@ -13,6 +14,13 @@ export const mwan3Removes = {
   words:
     'is removed by each reload of mwan3; the agent puts it back, and for some seconds packets go another way',
 };
+
+/**
+ * The source or destination of a policy rule, always with a length: netifd before July 2026 takes
+ * an address alone for /0, and sends all packets by the rule's table (measured).
+ */
+export const withLength = (network: string): string =>
+  network.includes('/') ? network : `${network}/${isIPv6(network) ? 128 : 32}`;
 
 /**
  * The interface that an administrator has configured on a device. We never make one ourselves:

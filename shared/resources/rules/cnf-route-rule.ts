@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { count, digits, mark, NO_ZEROS, routedNetwork } from '../fields.ts';
 import { icnResource, oneNetwork, inOwnPackage } from '../icn.ts';
 import { defineKind } from '../kind.ts';
-import { mwan3Removes } from '../network.ts';
+import { mwan3Removes, withLength } from '../network.ts';
 import { ruleResource, section } from '../render.ts';
 import { optionalTextOrNumber } from '../schema.ts';
 
@@ -75,8 +75,8 @@ export const cnfRouteRule = defineKind({
     sectionPrefix: 'sdewan_rule_',
     render: ({ src, dst, not, prio, fwmark, table = 'main' }, { sectionName }) => [
       section(familyOf(src ?? dst) === 'ipv6' ? 'rule6' : 'rule', sectionName, {
-        src,
-        dest: dst,
+        src: src && withLength(src),
+        dest: dst && withLength(dst),
         invert: not === true ? '1' : undefined,
         priority: prio ?? BEHIND_ALL,
         mark: fwmark,

@@ -29,7 +29,7 @@ describe('SdewanApplication', () => {
   });
 
   it('is a rule per address', () => {
-    const sources = ['10.0.0.1', 'fd00::1'];
+    const sources = ['10.0.0.1/32', 'fd00::1/128'];
     expect(compiled('10.0.0.1,fd00::1')).toMatchObject({ verdict: 'wanted', sources });
   });
 
@@ -38,7 +38,7 @@ describe('SdewanApplication', () => {
   });
 
   it('ignores text in the annotation that is no address', () => {
-    expect(compiled('10.0.0.1,0.0.0.0/0,any')).toMatchObject({ sources: ['10.0.0.1'] });
+    expect(compiled('10.0.0.1,0.0.0.0/0,any')).toMatchObject({ sources: ['10.0.0.1/32'] });
   });
 
   it('refuses more addresses than the limit, and says so', () => {

@@ -13,7 +13,7 @@ import { defineKind } from '../kind.ts';
 import type { Lack, RenderContext } from '../kind.ts';
 import { selectorText } from '../../kube/selector.ts';
 import { labelSelector } from '../label-selector.ts';
-import { CNF_TABLE } from '../network.ts';
+import { CNF_TABLE, withLength } from '../network.ts';
 import { ruleResource, section } from '../render.ts';
 import { optionalText, optionalTextOrNumber } from '../schema.ts';
 
@@ -102,7 +102,7 @@ export const sdewanApplication = defineKind({
     render: (_spec, context) =>
       (addressesIn(context) ?? []).map((address) =>
         section(isIPv6(address) ? 'rule6' : 'rule', `${context.sectionName}_${uciName(address)}`, {
-          src: address,
+          src: withLength(address),
           priority: PRIORITY,
           lookup: CNF_TABLE,
         }),

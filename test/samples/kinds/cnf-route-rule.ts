@@ -2,6 +2,13 @@
 import type { Samples } from '../samples.ts';
 import * as uci from '../uci-table.ts';
 
+/** With a length, without which netifd before July 2026 has the rule for all packets. */
+const network = (value: unknown): string => {
+  const text = String(value);
+  if (text.includes('/')) return text;
+  return text.includes(':') ? `${text}/128` : `${text}/32`;
+};
+
 export const samples: Samples = {
   kind: 'CNFRouteRule',
   ofIcn: [
@@ -42,6 +49,8 @@ export const samples: Samples = {
       },
     },
     { name: 'a-place.behind', spec: { src: '192.168.2.0/24' } },
+    { name: 'a-host', spec: { src: '192.168.2.9', dst: '10.0.0.7' } },
+    { name: 'a-host-v6', spec: { dst: '2001:db8::7' } },
   ],
   accepted: {
     'a route rule with numbers': { spec: { fwmark: 16, table: 40, prio: 100, not: true } },
@@ -82,7 +91,8 @@ export const samples: Samples = {
       [src, dst].some((value) => String(value).includes(':')) ? 'rule6' : 'rule',
     always: () => ({ lookup: 'main' }),
     special: {
-      dst: (value) => ({ dest: value }),
+      src: (value) => ({ src: network(value) }),
+      dst: (value) => ({ dest: network(value) }),
       not: (value) => (value === true ? { invert: '1' } : {}),
       prio: (value) => ({ priority: String(value) }),
       fwmark: (value) => ({ mark: String(value) }),
@@ -110,12 +120,14 @@ export const samples: Samples = {
   },
   texts: {
     icn: String.raw`# CNFRouteRule/v6: UnsupportedByDriver: spec.dst: ICN's REST API takes one IPv4 address or network here
+# CNFRouteRule/a-host-v6: UnsupportedByDriver: spec.dst: ICN's REST API takes one IPv4 address or network here
 
 package rule-cnf
 rule { name: routerule1, src: 192.168.3.0/24, prio: '100', fwmark: '0x10', table: '40' }
 rule { name: all_fields, src: 192.168.1.0/24, dst: 10.0.0.0/8, flag: '1', prio: '100', fwmark: '16', table: '40' }
 rule { name: all_fields_2, src: 192.168.1.0/24, dst: 10.0.0.0/8, flag: '1', prio: '100', fwmark: '0x10', table: '40' }
 rule { name: a_place_behind, src: 192.168.2.0/24, prio: '32000' }
+rule { name: a_host, src: 192.168.2.9, dst: 10.0.0.7, prio: '32000' }
 `,
     uci: String.raw`package network
 rule sdewan_rule_routerule1 { src: 192.168.3.0/24, priority: '100', mark: '0x10', lookup: '40' }
@@ -123,6 +135,8 @@ rule sdewan_rule_all_fields { src: 192.168.1.0/24, dest: 10.0.0.0/8, invert: '1'
 rule6 sdewan_rule_v6 { dest: 2001:db8::/32, priority: '32000', lookup: main }
 rule sdewan_rule_all_fields_2 { src: 192.168.1.0/24, dest: 10.0.0.0/8, invert: '1', priority: '100', mark: '0x10', lookup: '40' }
 rule sdewan_rule_a_place_behind { src: 192.168.2.0/24, priority: '32000', lookup: main }
+rule sdewan_rule_a_host { src: 192.168.2.9/32, dest: 10.0.0.7/32, priority: '32000', lookup: main }
+rule6 sdewan_rule_a_host_v6 { dest: 2001:db8::7/128, priority: '32000', lookup: main }
 `,
   },
 };

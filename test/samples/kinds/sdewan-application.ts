@@ -59,7 +59,7 @@ export const samples: Samples = {
   fields: {
     section: (name) => `sdewan_app_${uci.mapped(name)}_10_244_1_5`,
     type: 'rule',
-    always: () => ({ src: '10.244.1.5', lookup: '40' }),
+    always: () => ({ src: '10.244.1.5/32', lookup: '40' }),
     special: {
       podSelector: uci.nothing,
       appNamespace: uci.nothing,
@@ -102,12 +102,12 @@ rule my_app { src: 10.244.1.5 }
 rule my_app_3 { src: '10.244.1.5,10.244.2.7' }
 `,
     uci: String.raw`package network
-rule sdewan_app_my_app_10_244_1_5 { src: 10.244.1.5, priority: '900', lookup: '40' }
-rule sdewan_app_my_app_2_10_244_1_5 { src: 10.244.1.5, priority: '900', lookup: '40' }
-rule sdewan_app_my_app_2_10_244_2_7 { src: 10.244.2.7, priority: '900', lookup: '40' }
-rule6 sdewan_app_my_app_2_fd00_10_244__5 { src: fd00:10:244::5, priority: '900', lookup: '40' }
-rule sdewan_app_my_app_3_10_244_1_5 { src: 10.244.1.5, priority: '900', lookup: '40' }
-rule sdewan_app_my_app_3_10_244_2_7 { src: 10.244.2.7, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_10_244_1_5 { src: 10.244.1.5/32, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_2_10_244_1_5 { src: 10.244.1.5/32, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_2_10_244_2_7 { src: 10.244.2.7/32, priority: '900', lookup: '40' }
+rule6 sdewan_app_my_app_2_fd00_10_244__5 { src: fd00:10:244::5/128, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_3_10_244_1_5 { src: 10.244.1.5/32, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_3_10_244_2_7 { src: 10.244.2.7/32, priority: '900', lookup: '40' }
 `,
   },
 };
