@@ -12,7 +12,9 @@ const spec = z.strictObject({
   policy: reference('a Mwan3Policy').describe(
     `The Mwan3Policy to use, or one that mwan3 has built in: ${BUILT_IN_POLICIES.join(', ')}.`,
   ),
-  src_ip: network().describe('Source addresses.'),
+  src_ip: network().describe(
+    'Source addresses. Default: all, those of the CNF pod too, so of the connections of its agent.',
+  ),
   src_port: multiports().describe('Source ports; tcp and udp only.'),
   dest_ip: network().describe('Destination addresses.'),
   dest_port: multiports().describe('Destination ports; tcp and udp only.'),
