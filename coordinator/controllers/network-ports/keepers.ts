@@ -7,6 +7,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
 import { KEEP_ADDRESSES_ANNOTATION } from '#shared/names.ts';
+import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import { own } from '#shared/util/own.ts';
 import {
@@ -76,7 +77,7 @@ const ownerProblem = (
   { replicas, strategy }: z.infer<typeof specSchema>,
 ): string | undefined => {
   if (kind === 'StatefulSet') return undefined;
-  if (kind !== 'Deployment' && kind !== 'CNFDeployment') return noKeeper(what);
+  if (kind !== deployments.kind && kind !== cnfDeploymentResource.kind) return noKeeper(what);
   const type = (typeof strategy === 'string' ? strategy : strategy?.type) ?? 'RollingUpdate';
   if (type === 'Recreate' && (replicas ?? 1) <= 1) return undefined;
   return `annotation ${KEEP_ADDRESSES_ANNOTATION}: ${what} must have one replica and strategy Recreate, it has ${replicas ?? 1} and ${type}: for an address that moves between pods that run side by side use a VirtualAddress`;
