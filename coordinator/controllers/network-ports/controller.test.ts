@@ -26,12 +26,19 @@ import { networkObject } from './testing.ts';
 let api: FakeFleetApi;
 let events: RecordedEvent[];
 let aheadMs: number;
+/** Until the API server answers a write of a pod. */
+let answersInMs: number;
 let running: { end: AbortController; done: Promise<void> };
 
 const begin = (): void => {
   const end = new AbortController();
+  const client = api.client();
+  const patch: typeof client.patch = async (...asked) => {
+    await systemClock.sleep(answersInMs, end.signal);
+    return await client.patch(...asked);
+  };
   const { run } = createNetworkPortsController({
-    client: api.client(),
+    client: answersInMs > 0 ? { ...client, patch } : client,
     record: (event) => void events.push(event),
     metrics: NO_METRICS,
     leadership: ALWAYS_LEADING,
@@ -51,6 +58,7 @@ beforeEach(() => {
   });
   events = [];
   aheadMs = 0;
+  answersInMs = 0;
   node('up', true);
   begin();
 });
@@ -411,6 +419,28 @@ describe('the address of a pod', () => {
     begin();
     await expect.poll(() => addressesOf('q'), soon).toEqual(['10.97.0.129']);
   });
+});
+
+it('keeps no pod waiting for all those of another namespace', async () => {
+  network('a', 2);
+  await expect.poll(claimable('a'), soon).toBe(true);
+  await kill();
+  const CROWD = 200;
+  for (let at = 0; at < CROWD; at += 1)
+    pod(`crowd-${at}`, ['a'], {
+      metadata: {
+        name: `crowd-${at}`,
+        namespace: 'crowd',
+        annotations: { [NFN_NETWORK_ANNOTATION]: '{"interface":[]}' },
+      },
+    });
+  pod('p', ['a']);
+  // All of them wait by the time of the second.
+  answersInMs = 50;
+  begin();
+  await expect.poll(() => addressesOf('p'), soon).toHaveLength(1);
+  const before = api.writes.slice(0, api.writes.indexOf('patch pods/p'));
+  expect(before.filter((write) => write.includes('crowd')).length).toBeLessThan(10);
 });
 
 it('claims the addresses of running pods before a network gives any', async () => {

@@ -118,8 +118,16 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
       return what === 'port' ? reconciler.port(id, signal) : reconciler.network(id, signal);
     },
     fieldsOf: (key) => ({ key }),
+    groupOf: (key) => namespaceOf(key),
     coalesceMs: COALESCE_MS,
   });
+
+  /** Any user with the right to make pods makes any number that wait. */
+  const namespaceOf = (key: string): string => {
+    const [what, id = ''] = key.split(' ', 2);
+    if (what === 'pod') return sources.pods.store.byUid(id)?.metadata.namespace ?? '';
+    return what === 'port' ? (sources.port(id)?.spec.claim.namespace ?? '') : '';
+  };
 
   /** Elsewhere no pod is watched. */
   const untilUsed = async (signal: AbortSignal): Promise<void> => {
