@@ -6,7 +6,7 @@ import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-netwo
 import type { NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import { claimOf, nameOfPod, portName } from './decide.ts';
 import type { Keepers } from './keepers.ts';
-import { isGated, type PortPod, type PresentAddresses } from './objects.ts';
+import type { PortPod, PresentAddresses } from './objects.ts';
 import { presentOf, type PortSources } from './sources.ts';
 import { addressesAt, commonIndexOf, macAt, type Plan } from './subnets.ts';
 import type { PortWrites } from './writes.ts';
@@ -16,8 +16,14 @@ type Deps = { sources: PortSources; writes: PortWrites; keepers: Keepers; signal
 /** Returns what could not be claimed, in words. @throws KubeError */
 export const adopt = async (network: ManagedNetwork, plan: Plan, deps: Deps): Promise<string[]> => {
   const conflicts: string[] = [];
-  for (const pod of deps.sources.podsNaming(network)) {
-    if (isGated(pod)) continue;
+  const { namespaces = [] } = network.spec;
+  // Any user with the right to change a pod writes any address into its annotations: of two pods
+  // with one it is that of a namespace that may have it, and then the older one's.
+  const pods = deps.sources
+    .runningPods(network)
+    .map((pod) => ({ pod, rank: namespaces.includes(pod.metadata.namespace) ? 0 : 1 }))
+    .sort((one, other) => one.rank - other.rank || createdAt(one.pod) - createdAt(other.pod));
+  for (const { pod } of pods) {
     for (const present of presentOf(pod, network)) {
       const conflict = await adoptOne({ network, plan, pod, present }, deps);
       if (conflict !== undefined) {
@@ -29,6 +35,8 @@ export const adopt = async (network: ManagedNetwork, plan: Plan, deps: Deps): Pr
   }
   return conflicts;
 };
+
+const createdAt = ({ metadata }: PortPod): number => Date.parse(metadata.creationTimestamp);
 
 type Adopted = { network: ManagedNetwork; plan: Plan; pod: PortPod; present: PresentAddresses };
 

@@ -421,6 +421,70 @@ describe('the address of a pod', () => {
   });
 });
 
+const annotations = (...ips: string[]) => ({
+  [NFN_NETWORK_ANNOTATION]: '{"interface":[{"name":"net-a","interface":"net0"}]}',
+  'k8s.plugin.opnfv.org/ovnInterfaces': JSON.stringify([{ ip_address: ips, interface: 'net0' }]),
+});
+
+describe('a pod that says it has addresses', () => {
+  const liar = (name: string, namespace: string, some: object, ...ips: string[]): void =>
+    void api.put(podResource, {
+      metadata: { name, namespace, annotations: annotations(...ips) },
+      ...some,
+    });
+  const RUNS = { spec: { nodeName: 'up' } };
+
+  it('keeps none from others where its namespace gets none, and where no node runs it', async () => {
+    network('a', 2);
+    await expect.poll(claimable('a'), soon).toBe(true);
+    liar('stranger', 'elsewhere', RUNS, '10.97.0.1', '10.97.0.2');
+    liar('idle', NAMESPACE, {}, '10.97.0.1', '10.97.0.2');
+    pod('p', ['a']);
+    await expect.poll(() => addressesOf('p'), soon).toEqual(['10.97.0.1']);
+  });
+
+  it('keeps no more than the share of its namespace, which counts what that was given', async () => {
+    network('a', 4, { namespaces: [NAMESPACE, 'other'], perNamespace: 2 });
+    await expect.poll(claimable('a'), soon).toBe(true);
+    liar('greedy', 'other', RUNS, '10.97.0.1', '10.97.0.2', '10.97.0.3', '10.97.0.4');
+    pod('p', ['a']);
+    pod('q', ['a']);
+    await expect
+      .poll(() => [...addressesOf('p'), ...addressesOf('q')], soon)
+      .toEqual(['10.97.0.3', '10.97.0.4']);
+  });
+
+  it('is not given what another pod says it has while there is another address', async () => {
+    network('a', 2);
+    await expect.poll(claimable('a'), soon).toBe(true);
+    liar('stranger', 'elsewhere', RUNS, '10.97.0.1');
+    const foreign = async () =>
+      (await api.client().get(managedNetworkResource, { name: 'a' })).status?.foreign;
+    await expect.poll(foreign, soon).toBe(1);
+    pod('p', ['a']);
+    await expect.poll(() => addressesOf('p'), soon).toEqual(['10.97.0.2']);
+  });
+
+  it('has none claimed for it before an older one, nor before those of a namespace that may have them', async () => {
+    const old = (name: string, namespace: string, hour: number, ip: string): void =>
+      void api.put(podResource, {
+        metadata: {
+          name,
+          namespace,
+          annotations: annotations(ip),
+          creationTimestamp: `2026-01-01T0${hour}:00:00Z`,
+        },
+        ...RUNS,
+      });
+    liar('idle', NAMESPACE, {}, '10.97.0.1');
+    old('stranger', 'elsewhere', 1, '10.97.0.1');
+    old('younger', NAMESPACE, 3, '10.97.0.1');
+    old('older', NAMESPACE, 2, '10.97.0.1');
+    network('a', 2);
+    await expect.poll(claims, soon).toEqual(['a-1 older']);
+  });
+});
+
 it('keeps no pod waiting for all those of another namespace', async () => {
   network('a', 2);
   await expect.poll(claimable('a'), soon).toBe(true);
@@ -444,10 +508,6 @@ it('keeps no pod waiting for all those of another namespace', async () => {
 });
 
 it('claims the addresses of running pods before a network gives any', async () => {
-  const annotations = (ip: string) => ({
-    [NFN_NETWORK_ANNOTATION]: '{"interface":[{"name":"net-a","interface":"net0"}]}',
-    'k8s.plugin.opnfv.org/ovnInterfaces': JSON.stringify([{ ip_address: [ip], interface: 'net0' }]),
-  });
   const old = (name: string, ip: string) =>
     api.put(podResource, {
       metadata: { name, annotations: annotations(ip) },

@@ -361,7 +361,7 @@ const createNetworkReconciler =
       'problem' in plan || isAdopted(network)
         ? (network.status?.conflicts ?? [])
         : await adopt(network, plan, { keepers, sources, writes, signal });
-    const { foreign, ports } = sources.known(network);
+    const { doubtful, foreign, ports } = sources.known(network);
     for (const pod of sources.podsNaming(network))
       if (pod.isCnf && !isGated(pod) && sources.portsOfPod(pod.metadata.uid).length === 0)
         announcer.unmanaged(pod, [name]);
@@ -370,6 +370,7 @@ const createNetworkReconciler =
       plan,
       ports,
       foreign,
+      doubtful,
       conflicts,
       unobeyed,
       now: clock.now(),

@@ -34,6 +34,8 @@ export type KnownNetwork = {
   ports: readonly NetworkPort[];
   /** Indexes in use without a NetworkPort, and by which pod. */
   foreign: ReadonlyMap<number, string>;
+  /** Those that pods say they use without having a share: given when no other is free. */
+  doubtful: ReadonlySet<number>;
 };
 
 export type View = {
@@ -279,7 +281,9 @@ const indexFor = ({
     const index = fixedIndex(ask, known, plan, (one) => isFree(one) || !!restingAt(one));
     return typeof index === 'number' ? { index, resting: restingAt(index) } : index;
   }
-  const free = plan.indexes.find(isFree);
+  const { doubtful } = known;
+  const isCertain = (index: number): boolean => isFree(index) && !doubtful.has(index);
+  const free = plan.indexes.find(isCertain) ?? plan.indexes.find(isFree);
   if (free !== undefined) return { index: free };
   const rested = plan.indexes.find(restingAt);
   return rested === undefined

@@ -11,6 +11,7 @@ describe('the status of a network', () => {
     plan: planOf(network.spec),
     ports: [],
     foreign: new Map<number, string>(),
+    doubtful: new Set<number>(),
     conflicts: [],
     unobeyed: [],
     now: 0,

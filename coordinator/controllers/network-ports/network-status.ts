@@ -16,6 +16,7 @@ export type NetworkFacts = {
   plan: Plan | { problem: string };
   ports: readonly NetworkPort[];
   foreign: ReadonlyMap<number, string>;
+  doubtful: ReadonlySet<number>;
   conflicts: readonly string[];
   /** Attachments that do not take addresses, and why. */
   unobeyed: readonly string[];
@@ -37,6 +38,7 @@ export const statusOf = ({
   plan,
   ports,
   foreign,
+  doubtful,
   conflicts,
   unobeyed,
   now,
@@ -55,7 +57,7 @@ export const statusOf = ({
     free,
     claimed: ports.length - resting,
     resting,
-    foreign: foreign.size,
+    foreign: foreign.size + doubtful.size,
     ...(listed.length > 0 && {
       conflicts: [...listed, ...(more > 0 ? [`and ${more} more`] : [])],
     }),

@@ -207,6 +207,11 @@ export class PortSources {
     return [...pods].filter(({ hasEnded }) => !hasEnded);
   }
 
+  /** Those that a node runs: no other pod can use an address. */
+  runningPods(network: ManagedNetwork): PortPod[] {
+    return this.podsNaming(network).filter((pod) => pod.node !== undefined && !isGated(pod));
+  }
+
   /** What a network could give, also while it does not yet. */
   planFor(
     { metadata: { name } }: ManagedNetwork,
@@ -261,21 +266,43 @@ export class PortSources {
       object: network,
       plan: 'problem' in plan || isAdopted(network) ? plan : ADOPTING,
       ports,
-      foreign: this.#foreign(network, ports),
+      ...this.#foreign(network, ports),
     };
   }
 
-  /** Addresses that pods use without a NetworkPort. */
-  #foreign(network: ManagedNetwork, ports: readonly NetworkPort[]): Map<number, string> {
+  /**
+   * Addresses that pods use without a NetworkPort, by what their annotations say, which any user
+   * with the right to change a pod writes: so a namespace keeps no more of them from others than
+   * its share, and none where it gets no address.
+   */
+  #foreign(
+    network: ManagedNetwork,
+    ports: readonly NetworkPort[],
+  ): Pick<KnownNetwork, 'foreign' | 'doubtful'> {
     const planned = this.#planned(network.metadata.name);
     const foreign = new Map<number, string>();
-    if ('problem' in planned) return foreign;
-    const claims = new Set(ports.filter((port) => !isReleased(port)).map(({ spec }) => spec.index));
-    for (const pod of this.podsNaming(network))
-      for (const index of planned.indexesOf(pod))
-        if (!claims.has(index))
+    const doubtful = new Set<number>();
+    if ('problem' in planned) return { foreign, doubtful };
+    const { namespaces = [], perNamespace = Infinity } = network.spec;
+    const shares = new Map(namespaces.map((name) => [name, perNamespace]));
+    const claims = new Set<number>();
+    const takeFrom = (namespace: string): boolean => {
+      const left = shares.get(namespace) ?? 0;
+      shares.set(namespace, left - 1);
+      return left > 0;
+    };
+    for (const { spec } of ports.filter((port) => !isReleased(port))) {
+      claims.add(spec.index);
+      takeFrom(spec.claim.namespace);
+    }
+    for (const pod of this.runningPods(network))
+      for (const index of planned.indexesOf(pod)) {
+        if (claims.has(index) || foreign.has(index)) continue;
+        if (takeFrom(pod.metadata.namespace))
           foreign.set(index, `${pod.metadata.namespace}/${pod.metadata.name}`);
-    return foreign;
+        else doubtful.add(index);
+      }
+    return { foreign, doubtful: doubtful.difference(new Set(foreign.keys())) };
   }
 
   #withWritten(shown: readonly NetworkPort[], isOf: (port: NetworkPort) => boolean): NetworkPort[] {

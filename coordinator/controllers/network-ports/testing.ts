@@ -43,7 +43,8 @@ type SomeKnown = Partial<KnownNetwork> & { name?: string; names?: string[] };
 
 export const known = ({ name, names, ...some }: SomeKnown = {}): KnownNetwork => {
   const object = some.object ?? networkObject({ ...(names && { names }) }, name);
-  return { object, plan: planOf(object.spec), ports: [], foreign: new Map(), ...some };
+  const none = { ports: [], foreign: new Map(), doubtful: new Set<number>() };
+  return { object, plan: planOf(object.spec), ...none, ...some };
 };
 
 export const view = (

@@ -147,6 +147,8 @@ describe('a network that appears over running pods', () => {
       pod('old-2', status('10.64.0.12'), {}),
       pod('old-3', status('10.64.0.13'), {}),
     );
+    for (const name of ['old-1', 'old-2', 'old-3'])
+      await eventually(async () => (await networks.seen(name)).spec.nodeName).toBeDefined();
     await networks.ready('late', 64, 6, { names: [`${namespace}/mv`, 'net-late'] });
     const claimed = await networks.claimedOf('late');
     expect(claimed).toHaveLength(2);
