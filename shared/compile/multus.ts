@@ -7,7 +7,15 @@ import { firstIssue } from '../util/first-issue.ts';
 import { jsonIn } from '../util/json.ts';
 
 const name = z.string().min(1).max(317);
-const device = z.string().max(64).optional();
+/**
+ * A user with the right to change the pod writes any, and scripts of OpenWRT paste it unquoted, as
+ * they do texts of rules.
+ */
+export const deviceName = z
+  .string()
+  .max(64)
+  .regex(/^\w[\w.:-]*$/, 'is no name of an interface');
+const device = z.union([z.literal(''), deviceName]).optional();
 const addresses = z.array(z.string().max(64)).max(8);
 
 const selectionSchema = z.looseObject({
@@ -19,7 +27,8 @@ const selectionSchema = z.looseObject({
 });
 const statusSchema = z.looseObject({
   name,
-  interface: device,
+  // One that cannot be is not known yet.
+  interface: device.catch(undefined),
   default: z.boolean().optional(),
   ips: addresses.default([]),
   mac: z.string().max(64).optional(),
@@ -27,7 +36,7 @@ const statusSchema = z.looseObject({
 export type Selection = z.infer<typeof selectionSchema>;
 export type StatusEntry = z.infer<typeof statusSchema>;
 
-const SHORT = /^(?:([^/@\s]+)\s*\/)?\s*([^/@\s]+)(?:\s*@\s*([^/@\s]+))?$/;
+const SHORT = /^(?:([^/@\s]+)\s*\/)?\s*([^/@\s]+)(?:\s*@\s*(\w[\w.:-]*))?$/;
 
 export const isEmpty = (text: string | undefined): text is undefined =>
   text === undefined || text.trim() === '';

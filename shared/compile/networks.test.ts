@@ -12,6 +12,17 @@ const NFN = 'k8s.plugin.opnfv.org/nfn-network';
 const NETWORKS = 'k8s.v1.cni.cncf.io/networks';
 const STATUS = 'k8s.v1.cni.cncf.io/network-status';
 
+/** Scripts of OpenWRT paste the names of interfaces unquoted. */
+const HOSTILE = [
+  'net0\n  notify /tmp/x',
+  'net0;id',
+  '$(id)',
+  '-net0',
+  'net0 wan',
+  "net0'",
+  'net0/',
+];
+
 describe('the networks of Nodus', () => {
   it('are those of the seed', () => {
     const annotation = `{ "type": "ovn4nfv", "interface": [
@@ -36,15 +47,25 @@ describe('the networks of Nodus', () => {
     expect(parseNetworks(JSON.stringify({ interface: twice })).get('a')).toBe('net0');
   });
 
-  it.each(['{', '[]', '{"interface": [{"name": "a"}]}', '{"interface": 1}'])(
-    'cannot be read from %s',
-    (annotation) => {
-      expect(() => parseNetworks(annotation)).toThrow(/./);
-    },
-  );
+  it.each([
+    '{',
+    '[]',
+    '{"interface": [{"name": "a"}]}',
+    '{"interface": 1}',
+    ...HOSTILE.map((text) => JSON.stringify({ interface: [{ name: 'a', interface: text }] })),
+  ])('cannot be read from %s', (annotation) => {
+    expect(() => parseNetworks(annotation)).toThrow(/./);
+  });
 });
 
 describe('the annotations of Multus', () => {
+  it.each(HOSTILE)('name no interface %j', (text) => {
+    const entry = JSON.stringify([{ name: 'lan', interface: text }]);
+    expect(() => parseSelections(entry, 'edge')).toThrow(/interface/);
+    expect(() => parseSelections(`lan@${text}`, 'edge')).toThrow(/./);
+    expect(parseNetworkStatus(entry, 'edge')).toEqual([{ name: 'edge/lan', interface: undefined }]);
+  });
+
   it.each([
     ['in the short form', 'lan, apps/wan@wan0 ,lan @ x'],
     [

@@ -10,11 +10,11 @@ import {
   NFN_NETWORK_ANNOTATION,
 } from '../names.ts';
 import { own } from '../util/own.ts';
-import { isEmpty, readSelections, readStatus } from './multus.ts';
+import { deviceName, isEmpty, readSelections, readStatus } from './multus.ts';
 import type { NetworkMeaning, NetworkTable, PodNetworks } from './types.ts';
 
 const nodusSchema = z.looseObject({
-  interface: z.array(z.looseObject({ name: z.string().min(1), interface: z.string().min(1) })),
+  interface: z.array(z.looseObject({ name: z.string().min(1), interface: deviceName })),
 });
 
 /**
