@@ -58,6 +58,18 @@ describe('the webhooks over HTTP', () => {
     expect(results).toEqual(['rules denied']);
   });
 
+  it('say nothing that a terminal would act on', async () => {
+    const text = 'it has: \u001B]0;x\u0007\u202Enet0';
+    const { post } = setUp(() => ({
+      allowed: false,
+      warnings: [text],
+      code: 422,
+      reason: 'Invalid',
+      message: text,
+    }));
+    expect(await (await post(review())).text()).not.toMatch(/\\u001b|\\u0007|\u202E|\\u202e/i);
+  });
+
   it('send a patch as the API server wants it', async () => {
     const patch = [{ op: 'add' as const, path: '/metadata/finalizers', value: ['a/b'] }];
     const { post } = setUp(() => ({ allowed: true, warnings: [], patch }));

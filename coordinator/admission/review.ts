@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
 import { networkPortResource } from '#shared/resources/other-kinds/network-port.ts';
+import { plainText } from '#shared/util/plain-text.ts';
 
 const stringMap = z.record(z.string(), z.string());
 
@@ -108,10 +109,17 @@ export const answerOf = (uid: string, verdict: ReviewVerdict): AdmissionAnswer =
   response: {
     uid,
     allowed: verdict.allowed,
-    ...(verdict.warnings.length > 0 && { warnings: verdict.warnings.map(shorten) }),
+    ...(verdict.warnings.length > 0 && { warnings: verdict.warnings.map(shorten).map(plainText) }),
     ...(verdict.allowed
       ? patchOf(verdict.patch)
-      : { status: { code: verdict.code, reason: verdict.reason, message: verdict.message } }),
+      : {
+          status: {
+            code: verdict.code,
+            reason: verdict.reason,
+            // kubectl prints it as it is, and others have named what it names, such as networks.
+            message: plainText(verdict.message),
+          },
+        }),
   },
 });
 

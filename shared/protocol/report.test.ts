@@ -29,6 +29,7 @@ it.each(Object.keys(reasons))('reason %s is one', (reason) => {
 it('takes control characters out of what an agent says for people, and keeps its lines', () => {
   const message = `${RED}\n\tnext`;
   expect(ruleReportSchema.parse({ ...word, message }).message).toBe(' [31mred 0m \n\tnext');
+  expect(ruleReportSchema.parse({ ...word, tunnelsDown: RED }).tunnelsDown).toBe(' [31mred 0m ');
   const state = { reachable: true, driver: RED, message, driftRepairs: 0 };
   expect(JSON.stringify(openwrtStateSchema.parse(state))).not.toMatch(/u001b|\u009B|\u202E/);
   const wan = { interface: RED, up: true, status: RED };

@@ -47,7 +47,7 @@ export const ruleReportSchema = z.object({
    * Which tunnels of IPsec are down, in words, of an `Applied` rule that brings some up; '' when
    * none is. Absent: it brings none up, or how they are is not known.
    */
-  tunnelsDown: z.string().max(512).optional(),
+  tunnelsDown: words(512).optional(),
 });
 export type RuleReport = z.infer<typeof ruleReportSchema>;
 
