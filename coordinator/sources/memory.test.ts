@@ -12,12 +12,14 @@ import {
   BUCKET_PERMISSION_ANNOTATION,
   EXPOSE_ANNOTATION,
   EXPOSE_ZONE_ANNOTATION,
+  KEEP_ADDRESSES_ANNOTATION,
   NFN_NETWORK_ANNOTATION,
   POD_PORTS_ANNOTATION,
   POLICY_FOR_ANNOTATION,
   POLICY_GROUPS_ANNOTATION,
   POLICY_KINDS_ANNOTATION,
   POLICY_NETWORKS_ANNOTATION,
+  PORTS_GATE,
   PURPOSE_ENV,
   PURPOSE_LABEL,
   WEIGHT_ANNOTATION,
@@ -39,6 +41,7 @@ import {
   networkPolicies,
   watchedPods,
 } from '../controllers/network-policy/kept.ts';
+import { portPods } from '../controllers/network-ports/objects.ts';
 import { serviceOf } from '../controllers/generated-rules/services/service.ts';
 import { identified } from './kept-rule.ts';
 
@@ -70,6 +73,7 @@ const annotations = {
   [POD_PORTS_ANNOTATION]: '[]',
   [POLICY_GROUPS_ANNOTATION]: 'ids',
   [WEIGHT_ANNOTATION]: '1',
+  [KEEP_ADDRESSES_ANNOTATION]: 'true',
   'k8s.v1.cni.cncf.io/network-status': '[]',
   'example.com/other': 'text',
 };
@@ -140,6 +144,11 @@ const views: Record<string, View> = {
   'who controls a pod': { object: pod, view: controllerFactsOf },
   'a pod in a list': { object: pod, view: (object) => listedPods.schema.parse(object) },
   'a pod for policies': { object: pod, view: (object) => watchedPods.schema.parse(object) },
+  'a pod that waits for addresses': {
+    object: { ...pod, spec: { containers: [], schedulingGates: [{ name: PORTS_GATE }] } },
+    view: (object) => portPods.schema.parse(object),
+  },
+  'a pod with addresses': { object: pod, view: (object) => portPods.schema.parse(object) },
   'a workload': { object: deployment, view: (object) => keptWorkloadSchema.parse(object) },
   'a Service': { object: service, view: serviceOf },
   'a Role': { object: role, view: (object) => keptRbac.roles.schema.parse(object) },
@@ -183,7 +192,7 @@ const BOUNDED = [
   /^\.(apiVersion|kind)$/,
   /^\.metadata\.(namespace|name|uid|creationTimestamp|finalizers)\b/,
   /\.(labels|matchLabels|clusterIPs)\./,
-  /\.(serviceAccountName|nodeName|ports\.\d+\.name)$/,
+  /\.(serviceAccountName|nodeName|(ports|schedulingGates)\.\d+\.name)$/,
 ];
 const isBounded = (path: string): boolean => BOUNDED.some((pattern) => pattern.test(path));
 
@@ -204,6 +213,45 @@ const viewsOf = (long: string, among: readonly Place[]): unknown[] =>
       return undefined;
     }
   });
+
+/** Each list as long as the API server takes it; labels are bounded by a policy there. */
+const crowded = (spec: object): KubeObject => {
+  const of = (make: (at: number) => object) =>
+    JSON.stringify(Array.from({ length: 32 }, (_, at) => make(at)));
+  const ips = Array.from({ length: 8 }, (_, at) => `fd00:1234:5678:9abc:def0:1:2:${at}`);
+  const name = 'n'.repeat(200);
+  const all = {
+    [NFN_NETWORK_ANNOTATION]: `{"interface":${of((at) => ({ name: `${name}${at}`, interface: `net${at}` }))}}`,
+    'k8s.v1.cni.cncf.io/networks': of((at) => ({ name: `${name}${at}`, interface: `mul${at}` })),
+    'k8s.plugin.opnfv.org/ovnInterfaces': of((at) => ({ ip_address: ips, interface: `net${at}` })),
+    'k8s.v1.cni.cncf.io/network-status': of((at) => ({
+      name: `m${at}`,
+      interface: `mul${at}`,
+      ips,
+    })),
+  };
+  const ports = Array.from({ length: 10_000 }, (_, at) => ({
+    name: `port-${at}`,
+    containerPort: at + 1,
+  }));
+  const made = { ...pod, metadata: { ...metadata, labels, annotations: all } };
+  return objectSchema.parse({ ...made, spec: { containers: [{ ...container, ports }], ...spec } });
+};
+
+const gates = [
+  ...Array.from({ length: 5_000 }, (_, at) => ({ name: `gate-${at}` })),
+  { name: PORTS_GATE },
+];
+
+it.each([
+  ['that waits', { schedulingGates: [{ name: PORTS_GATE }] }],
+  ['that waits for many', { schedulingGates: gates }],
+  ['that no node runs', {}],
+  ['that a node runs', { nodeName: 'node-1' }],
+])('keeps little of a pod %s, however many networks, addresses and ports it names', (_, spec) => {
+  const kept = [portPods, watchedPods].map(({ schema }) => schema.parse(crowded(spec)));
+  expect(kept.map((one) => JSON.stringify(one).length).every((most) => most < 65_536)).toBe(true);
+});
 
 it('keeps little of each view of each object, however long a text of it is', () => {
   expect(places.length).toBeGreaterThan(100);

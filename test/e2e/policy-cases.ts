@@ -825,6 +825,12 @@ const nudges = ({ closed }: Places): Case[] => {
 /** One that is not there. */
 const REPLICA_SET = { ...OWNER, apiVersion: 'apps/v1', kind: 'ReplicaSet' };
 
+/** Each has 126 characters. */
+const labelsOf = (count: number): Record<string, string> =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, at) => [`l${at}`.padEnd(63, 'x'), 'x'.repeat(63)]),
+  );
+
 const pods = ({ closed }: Places): Case[] => {
   const common = { policy: 'sdewan-pods', who: 'tenant' } as const;
   const annotations = { 'sdewan.akraino.org/inject': 'false' };
@@ -904,6 +910,22 @@ const pods = ({ closed }: Places): Case[] => {
         }),
       },
       allowed: { 'write what else is in its status': ofStatus({ message: 'x' }) },
+    },
+    {
+      policy: 'sdewan-pod-labels',
+      message: 'metadata.labels: must be at most 8192 characters long in all',
+      who: 'tenant',
+      denied: {
+        'create a pod full of labels': create(
+          barePod(closed, 'bare', { annotations, labels: labelsOf(70) }),
+        ),
+        'fill a pod with labels': change({ labels: labelsOf(70) }),
+        'fill it with its status': patch(['pod', SILENT, '-n', closed, '--subresource=status'], {
+          metadata: { labels: labelsOf(70) },
+        }),
+        'fill it with its binding to a node': bound(closed, { labels: labelsOf(70) }),
+      },
+      allowed: { 'give a pod many labels': change({ labels: labelsOf(60) }) },
     },
   ];
 };

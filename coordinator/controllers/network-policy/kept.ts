@@ -48,6 +48,8 @@ export type WatchedPod = KubeObject & {
 export type WatchedNamespace = KubeObject & { labels: Labels };
 
 const MAX_POLICY_FOR = 4_096;
+/** Named ports of a pod; by those beyond nothing is let pass. */
+const MAX_NAMED_PORTS = 128;
 
 /** With their namespaces: a bare name is one of the policy's own. */
 const networksOf = (kind: PolicyKind, namespace: string, annotations: Labels = {}): string[] => {
@@ -174,7 +176,8 @@ export const watchedPods: ResourceType<WatchedPod> = {
             port.name
               ? [{ name: port.name, protocol: port.protocol, port: port.containerPort }]
               : [],
-          ),
+          )
+          .slice(0, MAX_NAMED_PORTS),
         isHostNetwork: spec.hostNetwork === true,
         isFinished: FINISHED.has(status?.phase ?? ''),
         ...(!spec.nodeName && { isUnscheduled: true }),

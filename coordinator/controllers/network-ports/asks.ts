@@ -9,7 +9,7 @@ import { parseAddress } from '#shared/policy/address-blocks.ts';
 import { firstIssue } from '#shared/util/first-issue.ts';
 import { jsonIn } from '#shared/util/json.ts';
 
-/** The two annotations, as far as they are no longer than any real one. */
+/** The two annotations; of one that is longer than `MAX_ASK_LENGTH` its beginning. */
 export type AskTexts = { nfn?: string | undefined; multus?: string | undefined };
 
 export type Ask = {
@@ -26,6 +26,8 @@ export type Ask = {
 export type Asks = { asks: readonly Ask[] } | { problem: string };
 
 const MAX_ENTRIES = 32;
+/** Characters of each annotation: it is kept as long as the pod waits. */
+export const MAX_ASK_LENGTH = 8_192;
 const MAC = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
 
 const name = z.string().min(1).max(317);
@@ -39,6 +41,11 @@ const nodusSchema = z.looseObject({ interface: z.array(nodusEntry).max(MAX_ENTRI
 
 /** `namespace`: of the pod. */
 export const asksIn = (texts: AskTexts, namespace: string): Asks => {
+  const long = [texts.nfn, texts.multus].findIndex((text = '') => text.length > MAX_ASK_LENGTH);
+  if (long !== -1)
+    return {
+      problem: `${annotationOf(long === 0 ? 'nodus' : 'multus')}: has more than ${MAX_ASK_LENGTH} characters`,
+    };
   const nodus = nodusAsks(texts.nfn);
   if ('problem' in nodus) return nodus;
   const multus = multusAsks(texts.multus, namespace);

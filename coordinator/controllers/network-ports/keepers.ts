@@ -10,6 +10,7 @@ import { KEEP_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import { own } from '#shared/util/own.ts';
+import { shortened } from '#shared/util/shortened.ts';
 import {
   controllerFactsOf,
   deployments,
@@ -35,7 +36,7 @@ export const keepIn = (
 };
 
 const keepText = (annotations: Annotations): string | undefined => {
-  const text = own(annotations, KEEP_ADDRESSES_ANNOTATION)?.slice(0, 32);
+  const text = shortened(own(annotations, KEEP_ADDRESSES_ANNOTATION), 32);
   return text === 'false' ? undefined : text;
 };
 

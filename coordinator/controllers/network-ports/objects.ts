@@ -1,6 +1,6 @@
 /** What is kept of pods and nodes, of which each user that may write pods can write any size. */
 import * as z from 'zod';
-import { fullIn, ifShort } from '#shared/compile/networks.ts';
+import { fullIn } from '#shared/compile/networks.ts';
 import {
   identityOf,
   objectSchema,
@@ -15,9 +15,10 @@ import {
   PURPOSE_LABEL,
 } from '#shared/names.ts';
 import { own } from '#shared/util/own.ts';
+import { shortened } from '#shared/util/shortened.ts';
 import { controllerFactsOf, podResource } from '../../sources/workload.ts';
 import { multusEntriesIn, nodusEntriesIn } from '../../sources/second-addresses.ts';
-import { asksOf, type Ask, type AskTexts } from './asks.ts';
+import { asksOf, MAX_ASK_LENGTH, type Ask, type AskTexts } from './asks.ts';
 import { OUT_OF_SERVICE } from './decide.ts';
 import { keepIn, type Keep } from './keepers.ts';
 
@@ -32,10 +33,10 @@ export type PresentAddresses = {
 export type PortPod = KubeObject & {
   /** While it waits. */
   texts: AskTexts;
-  /** What it calls the networks that it is in. */
+  /** What it calls the networks that it is in, once it does not wait any more. */
   names: readonly string[];
   isCnf: boolean;
-  /** Names of its scheduling gates. */
+  /** Names of its scheduling gates, where ours is one. */
   gates: readonly string[];
   node: string | undefined;
   hasEnded: boolean;
@@ -69,34 +70,53 @@ export const portPods: ResourceType<PortPod> = {
   ...podResource,
   schema: podSchema.transform((pod): PortPod => {
     const { labels = {}, annotations = {}, deletionTimestamp, namespace } = pod.metadata;
-    const texts = askTextsIn(annotations);
-    const nodus = asksOf({ nfn: texts.nfn }, namespace);
-    const gates = pod.spec?.schedulingGates?.map(({ name }) => name) ?? [];
-    const present = presentIn(annotations, nodus, namespace);
-    const named = [...nodus, ...asksOf({ multus: texts.multus }, namespace), ...present];
+    const gates = gatesIn(pod.spec?.schedulingGates ?? []);
+    const node = pod.spec?.nodeName || undefined;
+    const isWaiting = gates.length > 0;
     const { controller } = controllerFactsOf(pod);
     return {
       ...identityOf(pod),
-      texts: gates.includes(PORTS_GATE) ? texts : {},
-      names: [...new Set(named.map(({ name }) => name))],
+      ...(isWaiting
+        ? { texts: askTextsIn(annotations), names: [], present: [] }
+        : { texts: {}, ...placesIn(annotations, namespace, node) }),
       isCnf: own(labels, PURPOSE_LABEL) !== undefined,
       gates,
-      node: pod.spec?.nodeName || undefined,
+      node,
       hasEnded: ended.has(pod.status?.phase ?? ''),
       isGoing: deletionTimestamp !== undefined,
       owner: controller?.uid,
       keep: keepIn(annotations, controller),
-      present,
     };
   }),
+};
+
+/** With more no pod is taken for one that waits. */
+const MAX_GATES = 16;
+/** None where ours is not among them. */
+const gatesIn = (gates: readonly { name: string }[]): readonly string[] => {
+  const names = gates.slice(0, MAX_GATES + 1).map(({ name }) => name);
+  return names.length <= MAX_GATES && names.includes(PORTS_GATE) ? names : [];
 };
 
 type Annotations = Readonly<Record<string, string>>;
 
 export const askTextsIn = (annotations: Annotations): AskTexts => ({
-  nfn: ifShort(own(annotations, NFN_NETWORK_ANNOTATION)),
-  multus: ifShort(own(annotations, NETWORKS_ANNOTATION)),
+  nfn: shortened(own(annotations, NFN_NETWORK_ANNOTATION), MAX_ASK_LENGTH + 1),
+  multus: shortened(own(annotations, NETWORKS_ANNOTATION), MAX_ASK_LENGTH + 1),
 });
+
+/** A pod that no node runs has no address, and users make any number of such. */
+const placesIn = (
+  annotations: Annotations,
+  namespace: string,
+  node: string | undefined,
+): Pick<PortPod, 'names' | 'present'> => {
+  const { nfn, multus } = askTextsIn(annotations);
+  const nodus = asksOf({ nfn }, namespace);
+  const present = node === undefined ? [] : presentIn(annotations, nodus, namespace);
+  const named = [...nodus, ...asksOf({ multus }, namespace), ...present];
+  return { names: [...new Set(named.map(({ name }) => name))], present };
+};
 
 const presentIn = (
   annotations: Annotations,
