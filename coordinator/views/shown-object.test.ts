@@ -14,6 +14,8 @@ const rule = {
     name: 'site',
     annotations: {
       'kubectl.kubernetes.io/last-applied-configuration': `{"spec":{"x":"${planted(2)}"}}`,
+      'objectset.rio.cattle.io/applied': planted(20),
+      'kopf.zalando.org/last-handled-configuration': planted(21),
       note: `the key is ${planted(3)}`,
     },
   },

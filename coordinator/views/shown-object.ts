@@ -9,8 +9,11 @@ import { isSecretName, type Redaction } from '#shared/protocol/redaction.ts';
 import { AGENT_CONTAINER } from '#shared/names.ts';
 import { jsonIn } from '#shared/util/json.ts';
 
-/** It repeats the object as text. */
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+/**
+ * Annotations that repeat the object, as text or packed: those of kubectl, Rancher, kopf and others
+ * by their names.
+ */
+const COPY = /[/-](applied|handled)(-config(uration)?)?$/;
 const NOT_SHOWN = '[not shown]';
 /** Settings whose values are ours, and documented. */
 const OURS = /^SDEWAN_/;
@@ -50,7 +53,7 @@ export const shownObject = (object: unknown, redaction: Redaction): unknown => {
   const { data } = objectSchema.safeParse(object);
   if (!data) return redaction.json(shownContainers(object, redaction));
   const { annotations, ...metadata } = data.metadata;
-  const kept = Object.entries(annotations ?? {}).filter(([name]) => name !== LAST_APPLIED);
+  const kept = Object.entries(annotations ?? {}).filter(([name]) => !COPY.test(name));
   const shown = {
     ...data,
     metadata: { ...metadata, ...(annotations && { annotations: Object.fromEntries(kept) }) },
