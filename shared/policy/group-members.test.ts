@@ -74,6 +74,27 @@ describe('membersOf', () => {
   });
 });
 
+describe('an address that the coordinator has not given, in a network of which it gives them', () => {
+  const scope = [{ name: 'lan', subnets: ['10.1.0.0/24'] }];
+  const inLan = (more: object = {}) => ({
+    secondAddresses: [{ network: 'lan', addresses: ['10.1.0.5'], ...more }],
+  });
+  const foreign = inLan({ isForeign: true });
+  const of = (name: string, pods: readonly PolicyPod[]) =>
+    membersIn(pods, { pods: { matchLabels: { app: name } }, namespaces: { name: 'ns' }, scope });
+  const named = (name: string, more: object) => pod(name, { labels: { app: name }, ...more });
+
+  test('isolates its pod, and lets nothing pass', () => {
+    expect(of('a', [named('a', foreign)])).toEqual(['?10.1.0.5']);
+  });
+
+  test('takes none from the pod that was given it', () => {
+    const pods = [named('given', inLan()), named('liar', foreign)];
+    expect(of('given', pods)).toEqual(['10.1.0.5']);
+    expect(of('liar', pods)).toEqual([]);
+  });
+});
+
 describe('groupId', () => {
   test('says what is selected, not how it is written', () => {
     const one: Group = { pods: { matchLabels: { a: '1', b: '2' } }, namespaces: { name: 'ns' } };

@@ -81,28 +81,32 @@ export const hasOwnAddresses = ({ isHostNetwork, isFinished }: PolicyPod): boole
   !isHostNetwork && !isFinished;
 
 /** A pod's address in one network, in its one spelling. `claim`: only one pod can have it. */
-export type OwnAddress = { address: string; claim: string };
+export type OwnAddress = { address: string; claim: string; isForeign?: true };
 
-const inNetwork = (network: string, texts: readonly string[]): OwnAddress[] =>
-  texts.flatMap((text) => {
+const inNetwork = ({ network, addresses, isForeign }: SecondAddresses): OwnAddress[] =>
+  addresses.flatMap((text) => {
     const address = spelled(text)?.address;
     if (address === undefined) return [];
-    return [{ address, claim: network === CLUSTER_PLACE ? address : `${network} ${address}` }];
+    const claim = network === CLUSTER_PLACE ? address : `${network} ${address}`;
+    return [{ address, claim, ...(isForeign && { isForeign }) }];
   });
+
+const inCluster = ({ addresses }: PolicyPod): OwnAddress[] =>
+  inNetwork({ network: CLUSTER_PLACE, addresses });
 
 /** All that a pod has, in whatever network. */
 export const addressesOf = (pod: PolicyPod): OwnAddress[] => [
-  ...inNetwork(CLUSTER_PLACE, pod.addresses),
-  ...(pod.secondAddresses ?? []).flatMap(({ network, addresses }) => inNetwork(network, addresses)),
+  ...inCluster(pod),
+  ...(pod.secondAddresses ?? []).flatMap(inNetwork),
 ];
 
 /** Those that count in these networks. */
 export const addressesIn = (pod: PolicyPod, scope: Scope = CLUSTER_SCOPE): OwnAddress[] =>
   scope.flatMap(({ name, subnets }) => {
-    if (name === CLUSTER_PLACE) return inNetwork(CLUSTER_PLACE, pod.addresses);
+    if (name === CLUSTER_PLACE) return inCluster(pod);
     return (pod.secondAddresses ?? [])
       .filter(({ network }) => network === name)
-      .flatMap(({ addresses }) => inNetwork(name, addresses))
+      .flatMap(inNetwork)
       .filter(({ address }) => isWithin(address, subnets));
   });
 
@@ -120,13 +124,18 @@ export const membersFrom = (
   const held = addressesIn(pod, scope).map((one) => ({ ...one, holders: holdersOf(one.claim) }));
   const ours = held.filter(({ holders }) => isHeldBy(pod, holders));
   if (port === undefined)
-    return ours.map(({ address, holders }) => (holders.length > 1 ? doubtful(address) : address));
-  const addresses = ours.flatMap(({ address, holders }) => (holders.length > 1 ? [] : [address]));
+    return ours.map((one) => (isCertain(one) ? one.address : doubtful(one.address)));
+  const addresses = ours.filter(isCertain).map(({ address }) => address);
   const numbers = pod.ports
     .filter(({ name, protocol }) => name === port.name && protocol === port.protocol)
     .map((named) => named.port);
   return addresses.flatMap((address) => numbers.map((number) => pairText(address, number)));
 };
+
+const isCertain = ({
+  holders,
+  isForeign,
+}: OwnAddress & { holders: readonly PolicyPod[] }): boolean => !isForeign && holders.length === 1;
 
 export const isHeldBy = ({ uid }: PolicyPod, holders: readonly PolicyPod[]): boolean =>
   holders.some((holder) => holder.uid === uid);
@@ -148,22 +157,29 @@ export const addressOf = (member: string): string => member.split(PAIR, 1)[0] ??
  * there; and then one that stays before one that is being stopped. When that leaves one, it is
  * certain.
  */
-export const holdersAmong = (claimants: readonly PolicyPod[]): readonly PolicyPod[] => {
-  const best = Math.max(...claimants.map(standingOf));
-  return claimants.filter((pod) => standingOf(pod) === best);
+export const holdersAmong = (claimants: readonly Claimant[]): readonly PolicyPod[] => {
+  const given = claimants.filter(({ isForeign }) => !isForeign);
+  const pods = (given.length > 0 ? given : claimants).map(({ pod }) => pod);
+  const best = Math.max(...pods.map(standingOf));
+  return pods.filter((pod) => standingOf(pod) === best);
 };
+export type Claimant = { pod: PolicyPod; isForeign?: true | undefined };
 
 const standingOf = ({ isTerminating, isUnscheduled }: PolicyPod): number =>
   (isUnscheduled ? 0 : 2) + (isTerminating ? 0 : 1);
+
+/** Each once. */
+export const claimsOf = (pod: PolicyPod): ReadonlyMap<string, true | undefined> =>
+  new Map(addressesOf(pod).map(({ claim, isForeign }) => [claim, isForeign]));
 
 /** By claim. */
 export const holdersIn = (
   pods: readonly PolicyPod[],
 ): ReadonlyMap<string, readonly PolicyPod[]> => {
-  const claimants = new Map<string, PolicyPod[]>();
+  const claimants = new Map<string, Claimant[]>();
   for (const pod of pods.filter(hasOwnAddresses))
-    for (const claim of new Set(addressesOf(pod).map((one) => one.claim)))
-      claimants.getOrInsert(claim, []).push(pod);
+    for (const [claim, isForeign] of claimsOf(pod))
+      claimants.getOrInsert(claim, []).push({ pod, isForeign });
   return new Map([...claimants].map(([claim, those]) => [claim, holdersAmong(those)]));
 };
 

@@ -17,7 +17,15 @@ export type Scope = readonly ScopedNetwork[];
 export const CLUSTER_SCOPE: Scope = [{ name: CLUSTER_PLACE, subnets: [] }];
 
 /** Addresses that a pod has in a network besides the cluster's. */
-export type SecondAddresses = { network: string; addresses: readonly string[] };
+export type SecondAddresses = {
+  network: string;
+  addresses: readonly string[];
+  /**
+   * The coordinator gives the addresses of that network, and has not given these: they isolate the
+   * pod where no other was given them, and let nothing pass.
+   */
+  isForeign?: true;
+};
 
 export const isClusterAlone = (scope: Scope): boolean =>
   scope.every(({ name }) => name === CLUSTER_PLACE);

@@ -1,20 +1,21 @@
 /** Which pods say of themselves that they have an address. */
 import {
-  addressesOf,
+  claimsOf,
   hasOwnAddresses,
   holdersAmong,
+  type Claimant,
   type PolicyPod,
 } from '#shared/policy/group-members.ts';
 
 export const createClaims = () => {
-  const claimants = new Map<string, Map<string, PolicyPod>>();
+  const claimants = new Map<string, Map<string, Claimant>>();
 
   const holdersOf = (claim: string): readonly PolicyPod[] =>
     holdersAmong([...(claimants.get(claim)?.values() ?? [])]);
 
-  const claim = (of: string, uid: string, pod: PolicyPod | undefined): string[] => {
+  const claim = (of: string, uid: string, claimant: Claimant | undefined): string[] => {
     const holders = claimants.getOrInsert(of, new Map());
-    if (pod) holders.set(uid, pod);
+    if (claimant) holders.set(uid, claimant);
     else holders.delete(uid);
     if (holders.size === 0) claimants.delete(of);
     return [...holders.keys()].filter((other) => other !== uid);
@@ -29,11 +30,13 @@ export const createClaims = () => {
     },
     /** Uids of other pods with an address that this one had, or has: its owner may change. */
     put: (uid: string, pod: PolicyPod | undefined, old: PolicyPod | undefined): string[] => [
-      ...claimsOf(old).flatMap((of) => claim(of, uid, undefined)),
-      ...claimsOf(pod).flatMap((of) => claim(of, uid, pod)),
+      ...ownClaims(old).flatMap(([of]) => claim(of, uid, undefined)),
+      ...ownClaims(pod).flatMap(([of, claimant]) => claim(of, uid, claimant)),
     ],
   };
 };
 
-const claimsOf = (pod: PolicyPod | undefined): string[] =>
-  pod && hasOwnAddresses(pod) ? addressesOf(pod).map(({ claim }) => claim) : [];
+const ownClaims = (pod: PolicyPod | undefined): [claim: string, claimant: Claimant][] =>
+  pod && hasOwnAddresses(pod)
+    ? [...claimsOf(pod)].map(([claim, isForeign]) => [claim, { pod, isForeign }])
+    : [];

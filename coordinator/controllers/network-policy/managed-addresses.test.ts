@@ -35,18 +35,34 @@ const forged: PolicyPod = {
 };
 
 describe('the addresses of a pod that policies count', () => {
-  it('are in a managed network those of its NetworkPorts, whatever its annotations say', () => {
+  const other = { network: 'net-z', addresses: ['10.9.0.3'] };
+  const foreign = { network: 'net-a', addresses: ['10.1.0.3'], isForeign: true };
+
+  it('are in a managed network those of its NetworkPorts; what its annotations say beside them is foreign', () => {
+    const given = { network: 'net-a', addresses: ['10.1.0.1', 'fd00::1'] };
     expect(withManaged(forged, [adopted()], [port(1, 'p')]).secondAddresses).toEqual([
-      { network: 'net-z', addresses: ['10.9.0.3'] },
-      { network: 'net-a', addresses: ['10.1.0.1', 'fd00::1'] },
+      other,
+      given,
+      foreign,
     ]);
+    const said = [{ network: 'net-a', addresses: ['10.1.0.1', 'fd00:0::1'] }];
+    const honest = { ...forged, secondAddresses: said };
+    expect(withManaged(honest, [adopted()], [port(1, 'p')]).secondAddresses).toEqual([given]);
   });
 
-  it('are none in a managed network in which it has no NetworkPort, or one that is released', () => {
-    const other = [{ network: 'net-z', addresses: ['10.9.0.3'] }];
-    expect(withManaged(forged, [adopted()], []).secondAddresses).toEqual(other);
+  it('are foreign in a managed network in which it has no NetworkPort, or one that is released', () => {
+    expect(withManaged(forged, [adopted()], []).secondAddresses).toEqual([other, foreign]);
     const released = [port(1, 'p', 'edge-net', { releasedAt: 0 })];
-    expect(withManaged(forged, [adopted()], released).secondAddresses).toEqual(other);
+    expect(withManaged(forged, [adopted()], released).secondAddresses).toEqual([other, foreign]);
+  });
+
+  it('are none of a router, and in a managed network none of a pod that no node runs', () => {
+    const network = adopted();
+    const subnets = network.spec.subnets.map((one) => ({ ...one, gateway: '10.1.0.3' }));
+    const routed = { ...network, spec: { ...network.spec, subnets } };
+    expect(withManaged(forged, [routed], []).secondAddresses).toEqual([other]);
+    const idle = { ...forged, isUnscheduled: true } as const;
+    expect(withManaged(idle, [adopted()], []).secondAddresses).toEqual([other]);
   });
 
   it('are those of its NetworkPorts by the full name of an attachment, and of no other namespace', () => {
@@ -61,6 +77,8 @@ describe('the addresses of a pod that policies count', () => {
       { network: 'apps/lan', addresses: ['10.1.0.3'] },
       { network: 'edge/lan', addresses: ['10.1.0.1', 'fd00::1'] },
       { network: 'lan', addresses: ['10.1.0.1', 'fd00::1'] },
+      { network: 'edge/lan', addresses: ['10.1.0.3'], isForeign: true },
+      { network: 'lan', addresses: ['10.1.0.3'], isForeign: true },
     ]);
   });
 

@@ -5,6 +5,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { PolicyPod } from '#shared/policy/group-members.ts';
+import { spelled } from '#shared/policy/address-blocks.ts';
 import { bareName, type SecondAddresses } from '#shared/policy/networks.ts';
 import {
   managedNetworkResource,
@@ -74,7 +75,11 @@ const namesOf = (network: ManagedNetwork): string[] =>
     ? [...new Set(network.spec.names.flatMap((name) => [name, bareName(name)]))]
     : [];
 
-/** In managed networks the addresses of NetworkPorts, in others those that the pod says. */
+/**
+ * In managed networks the addresses of NetworkPorts, in others those that the pod says. What it
+ * says in managed ones beside them isolates it all the same: a pod that does without our gate gets
+ * an address from its CNI, and no policy may be evaded by that.
+ */
 export const withManaged = (
   pod: PolicyPod,
   networks: readonly ManagedNetwork[],
@@ -91,6 +96,32 @@ export const withManaged = (
       ? []
       : namesOf(network).map((name) => ({ network: name, addresses }));
   });
-  const seen = [...secondAddresses.filter(({ network }) => !managed.has(network)), ...claimed];
+  const given = new Set(
+    [
+      ...claimed.flatMap(({ addresses }) => addresses),
+      // Those of routers: no pod may have them isolated.
+      ...networks.flatMap(({ spec }) => spec.subnets).flatMap(reservedIn),
+    ].map(spelling),
+  );
+  const foreign = secondAddresses
+    .filter(({ network }) => managed.has(network) && pod.isUnscheduled !== true)
+    .map(({ network, addresses }): SecondAddresses => ({
+      network,
+      addresses: addresses.filter((text) => !given.has(spelling(text))),
+      isForeign: true,
+    }))
+    .filter(({ addresses }) => addresses.length > 0);
+  const others = secondAddresses.filter(({ network }) => !managed.has(network));
+  const seen = [...others, ...claimed, ...foreign];
   return { ...rest, ...(seen.length > 0 && { secondAddresses: seen }) };
 };
+
+const spelling = (text: string): string => spelled(text)?.address ?? text;
+
+const reservedIn = ({
+  gateway,
+  excluded = [],
+}: ManagedNetwork['spec']['subnets'][number]): string[] => [
+  ...(gateway === undefined ? [] : [gateway]),
+  ...excluded,
+];

@@ -3,6 +3,7 @@ import type { Refusal } from '#shared/resources/other-kinds/policy-enforcement.t
 
 export type NotEnforced =
   | Refusal['reason']
+  | 'AddressNotManaged'
   | 'AddressShared'
   | 'AddressTaken'
   | 'AgentNotReady'
@@ -15,6 +16,8 @@ export type NotEnforced =
   | 'SameNetworkOnly';
 
 export const NOT_ENFORCED: Readonly<Record<NotEnforced, string>> = {
+  AddressNotManaged:
+    'the coordinator has not given it its address: the policy isolates it, and nothing is let pass as from or to it',
   AddressShared:
     'another pod has the same address: the policy isolates it, and nothing is let pass as from or to either',
   AddressTaken:

@@ -91,6 +91,14 @@ describe('in a second network', () => {
     expect(why([pod('a')])).toEqual(['NotInNetwork']);
   });
 
+  it('tells of an address that the coordinator has not given, and whose it is instead', () => {
+    const foreign = {
+      secondAddresses: [{ network: 'net1', addresses: ['10.1.0.5'], isForeign: true as const }],
+    };
+    expect(why([pod('a', foreign)])).toEqual(['AddressNotManaged']);
+    expect(why([pod('a', foreign), pod('b', second('10.1.0.5'))])).toEqual(['AddressTaken']);
+  });
+
   it('tells of an address outside the subnets of the network', () => {
     expect(why([pod('a', second('10.2.0.5'))])).toEqual(['OutsideNetwork']);
   });

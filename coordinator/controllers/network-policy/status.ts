@@ -90,6 +90,7 @@ const whyNotEnforced = (
   const holders = own.map(({ claim }) => holdersOf(claim));
   if (holders.some((of) => !isHeldBy(pod, of))) return 'AddressTaken';
   if (holders.some(({ length }) => length > 1)) return 'AddressShared';
+  if (own.some(({ isForeign }) => isForeign)) return 'AddressNotManaged';
   if (spec.refused) return spec.refused.reason;
   if (peers && isAmongNeighbours(own, peers, scope)) return 'SameNetworkOnly';
   return isInSync ? undefined : 'AgentNotReady';
