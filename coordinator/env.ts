@@ -13,6 +13,7 @@ import {
   type ExposeOptions,
 } from './controllers/generated-rules/services/wanted-rules.ts';
 import type { CertificatePolicy } from './controllers/certificates/decide.ts';
+import type { RegistryOptions } from './controllers/fleet/updates/registry.ts';
 import type { CloudFile } from './neutron/cloud.ts';
 
 const DAY_MS = 86_400_000;
@@ -218,6 +219,31 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       'Interval of whole looks at our ports and groups in Neutron, so that what another user or program has changed there is put back.',
     ),
+  SDEWAN_REGISTRIES: envField
+    .list()
+    .default([])
+    .describe(
+      'Registries that the coordinator asks what tags stand for, for [updates in a window](fleet.md#updates-in-a-window), as images name them: `docker.io`, `registry.example.com:5000`, separated by commas. Those of the following file need not be named. Servers that registries send to for tokens are named here as well, unless they are the same.',
+    ),
+  SDEWAN_REGISTRY_CONFIG_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      "Docker's `config.json` of a mounted Secret, with logins at registries; read again for each look-up. Not set: without a login.",
+    ),
+  SDEWAN_REGISTRY_CA_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      'PEM file with CAs of certificates of registries, besides those that Node has; read again for each look-up.',
+    ),
+  SDEWAN_REGISTRY_NETWORKS: envField
+    .list()
+    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6()])))
+    .default([])
+    .describe(
+      'Networks in which registries may have addresses although the Internet does not reach them, such as `10.0.0.0/8`, separated by commas. Not set: none, nor loopback.',
+    ),
   SDEWAN_DRAIN_MS: envField
     .int(0, 60_000)
     .default(5_000)
@@ -267,6 +293,13 @@ export const cloudFileOf = (env: CoordinatorEnv): CloudFile | undefined =>
   env.SDEWAN_OPENSTACK_CLOUD_FILE === undefined
     ? undefined
     : { path: env.SDEWAN_OPENSTACK_CLOUD_FILE, name: env.SDEWAN_OPENSTACK_CLOUD };
+
+export const registriesOf = (env: CoordinatorEnv): RegistryOptions => ({
+  hosts: env.SDEWAN_REGISTRIES,
+  configFile: env.SDEWAN_REGISTRY_CONFIG_FILE,
+  caFile: env.SDEWAN_REGISTRY_CA_FILE,
+  networks: env.SDEWAN_REGISTRY_NETWORKS,
+});
 
 type DnsOptions = { servers: readonly string[]; minTtlMs: number; maxTtlMs: number };
 

@@ -8,6 +8,8 @@ import type { Sources } from './coordinator.ts';
 import type { CnfPodChange } from './sources/cnf-pods.ts';
 import { createFleetController } from './controllers/fleet/controller.ts';
 import type { RollOutMetrics } from './controllers/fleet/metrics.ts';
+import { createLookUps } from './controllers/fleet/updates/look-ups.ts';
+import { createRegistry, type RegistryOptions } from './controllers/fleet/updates/registry.ts';
 import type { CnfPod } from './sources/cnf-pod.ts';
 import {
   AddressBook,
@@ -37,6 +39,7 @@ export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
   selectsWithoutConsent: boolean;
   sources: Sources;
   rollOuts: RollOutMetrics;
+  registries: RegistryOptions;
   /** Undefined: policies are not enforced there. */
   neutron: Pick<SecurityGroupsDeps, 'neutron' | 'resyncMs' | 'exposeFailing'> | undefined;
   policyMetrics: PolicyMetrics;
@@ -87,6 +90,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     standings: sources.standings,
     orders: sources.orders,
     addressesOf: sources.addressesOf,
+    lookUps: createLookUps({ ...options, digestOf: createRegistry(options.registries) }),
     reportedAt: (podUid) => sources.reportOf(podUid)?.receivedAt.wall,
   });
   const policies =

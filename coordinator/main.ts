@@ -34,6 +34,7 @@ import {
   dnsOptionsOf,
   exposeOptionsOf,
   injectOptionsOf,
+  registriesOf,
   type CoordinatorEnv,
 } from './env.ts';
 import { createGenerators, type Generators, type GeneratorsOptions } from './generators.ts';
@@ -114,6 +115,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     selectsWithoutConsent: env.SDEWAN_SELECT_PODS_WITHOUT_CONSENT,
     sources: coordinator.sources,
     policyMetrics: createPolicyMetrics(registry),
+    registries: registriesOf(env),
     rollOuts: createRollOutMetrics(registry, {
       leads: () => election.term() !== undefined,
       clock: systemClock,

@@ -35,7 +35,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     '{ localservice: cache.edge, localport: 8080, remoteservice: cdn.example.com, remoteport: 80 }',
   CNFHubSite: '{ type: Hub, subnet: 10.7.0.0/16, hubip: 10.3.0.1 }',
   CNFDeployment:
-    '{ replicas: 2, selector: { matchLabels: { sdewanPurpose: cnf-1 } }, template: { metadata: { labels: { sdewanPurpose: cnf-1 } }, spec: … } }',
+    '{ replicas: 2, selector: { matchLabels: { sdewanPurpose: cnf-1 } }, template: { metadata: { labels: { sdewanPurpose: cnf-1 } }, spec: … }, updates: { schedule: "0 2 * * SUN", timeZone: Europe/Berlin } }',
   ManagedNetwork:
     '{ provider: static, names: [ovn-net1], subnets: [{ cidr: 10.1.0.0/24, ranges: [10.1.0.10-10.1.0.99] }], namespaces: [edge] }',
 };

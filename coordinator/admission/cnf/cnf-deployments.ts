@@ -10,10 +10,13 @@ import {
   cnfDeploymentResource,
   mayNotRoll,
   tooLarge,
+  updatesSchema,
+  type CnfUpdates,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { keepProblem } from '../../controllers/network-ports/keepers.ts';
 import { deployments } from '../../sources/workload.ts';
+import { windowProblem } from '../../controllers/fleet/updates/window.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import { findSecond, type SecondCnfDeps } from './find-second.ts';
@@ -39,6 +42,11 @@ export const createCnfDeploymentWebhook =
     const kept = keepProblem(object);
     if (kept !== undefined && kept !== keepProblem(oldObject))
       return denied({ reason: 'InvalidSpec' }, `spec.template: ${kept}`);
+    const updates = updatesIn(object);
+    const window = isDeepStrictEqual(updates, updatesIn(oldObject))
+      ? undefined
+      : problemOf(updates);
+    if (window !== undefined) return denied({ reason: 'InvalidSpec' }, window);
     const template = podTemplateIn(object);
     const warnings = [
       ...(template ? templateWarnings(template) : []),
@@ -92,6 +100,12 @@ const addressWarnings = async (
 const isCnfDeployment = ({ resource }: AdmissionRequest): boolean =>
   resource.group === cnfDeploymentResource.group &&
   resource.resource === cnfDeploymentResource.plural;
+
+const problemOf = (updates: CnfUpdates | undefined): string | undefined =>
+  updates && windowProblem(updates, Date.now());
+
+const updatesIn = (object: AdmissionRequest['object']): CnfUpdates | undefined =>
+  updatesSchema.safeParse(Object(object?.['spec']).updates).data;
 
 const templateOf = (object: AdmissionRequest['object']): unknown => {
   const spec = object?.['spec'];

@@ -17,6 +17,7 @@ import type { AgentsHeard } from './distance-answers.ts';
 import { createRollOutMetrics } from './metrics.ts';
 import type { ReportedRules } from './reported.ts';
 import { FakeFleetApi, NAMESPACE } from './testing/api-server.ts';
+import type { TagAnswer } from './updates/look-ups.ts';
 
 const IN_SYNC: ReportedRules = {
   link: 'Connected',
@@ -36,6 +37,8 @@ let registry: Registry;
 let events: RecordedEvent[];
 let standing: ((pod: string) => ReportedRules) | undefined;
 let agents: AgentsHeard;
+/** By image: what its registry says. */
+let tags: Map<string, TagAnswer>;
 let fleet: FleetController;
 /** By pod: what the agents were told last; they have it in force at once. */
 let told: Map<string, number>;
@@ -49,6 +52,8 @@ beforeEach(() => {
   events = [];
   told = new Map();
   addressWaits = new Map();
+
+  tags = new Map();
   standing = () => IN_SYNC;
   agents = { heard: 10, known: 10 };
   stop = new AbortController();
@@ -144,6 +149,9 @@ const start = (): void => {
       },
     },
     addressesOf: () => new Map(),
+    lookUps: {
+      get: (image) => ({ answer: tags.get(image), againAt: performance.now() + 300_000 }),
+    },
     reportedAt: () => undefined,
     addressWaitOf: (uid) => addressWaits.get(uid),
     record: (event) => events.push(event),
@@ -1016,4 +1024,243 @@ it('does nothing of one that is being deleted', async () => {
   const before = api.writes.length;
   await look();
   expect(api.writes.slice(before)).toEqual([]);
+});
+
+describe('updates in a window', () => {
+  const [ONE, TWO, THREE] = ['1', '2', '3'].map((digit) => `sha256:${digit.repeat(64)}`) as [
+    string,
+    string,
+    string,
+  ];
+  const updates = { schedule: '0 * * * *', duration: '1m', timeZone: 'UTC' };
+  const at = (time: string): Promise<unknown> => {
+    const ms = Date.parse(`2026-11-29T${time}:00Z`) - Date.now();
+    expect(ms).toBeGreaterThanOrEqual(0);
+    return vi.advanceTimersByTimeAsync(ms);
+  };
+  const opensAt = async (time: string): Promise<void> => {
+    await at(time);
+    await pass();
+  };
+  const registryHas = (digest: string): unknown => tags.set('openwrt:1', { digest });
+  const images = (): unknown => statusOf().resolvedImages;
+  const told = (): unknown => {
+    const { status, reason } = conditionOf('ImagesCurrent') ?? {};
+    return `${status} ${reason}`;
+  };
+  /** One set serves, with that digest since the window before. */
+  const servesWith = async (digest: string, spec: object = {}): Promise<void> => {
+    vi.setSystemTime('2026-11-29T00:59:00Z');
+    await serve({ updates, ...spec });
+    registryHas(digest);
+    await opensAt('01:00');
+    kubernetesMakes(2, { gate: 'True' });
+    await pass(30);
+    api.remove('pods', 'cnf-1-hash1-a');
+    await at('01:05');
+    expect(statusOf()).toMatchObject({ stage: 'Current', currentRevision: 'hash2' });
+  };
+  const silent = (set: string): void => {
+    standing = (pod) => (pod.includes(set) ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  };
+  /** As Kubernetes does it when the earlier template is there again. */
+  const goesBack = async (): Promise<void> => {
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+    kubernetesMakes(2, { gate: 'True' });
+    await look();
+    api.remove('pods', 'cnf-1-hash3-a');
+    await pass(20);
+    // The same template, by its own words.
+    kubernetesMakes(2, { gate: 'True' });
+    await look();
+  };
+
+  it('begin when the window opens, and leave the spec as it is', async () => {
+    await servesWith(ONE);
+    const spec = JSON.stringify(api.get('cnfdeployments', 'cnf-1')?.['spec']);
+    registryHas(TWO);
+    await at('01:59');
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+    expect(statusOf().nextUpdateWindow).toBe('2026-11-29T02:00:00.000Z');
+    await opensAt('02:00');
+    expect(imageOf()).toBe(`openwrt:1@${TWO}`);
+    expect(images()).toEqual([{ image: 'openwrt:1', digest: TWO }]);
+    expect(statusOf().nextUpdateWindow).toBeUndefined();
+    expect(events.findLast(({ reason }) => reason === 'UpdateBegun')).toMatchObject({
+      message: `by its registry, openwrt:1 is ${TWO}`,
+    });
+    kubernetesMakes(3, { gate: 'False' });
+    await look();
+    expect(statusOf()).toMatchObject({ stage: 'HandedOver', stagedRevision: 'hash3' });
+    expect(JSON.stringify(api.get('cnfdeployments', 'cnf-1')?.['spec'])).toBe(spec);
+  });
+
+  it('are in the status before the Deployment has them', async () => {
+    await servesWith(ONE);
+    registryHas(TWO);
+    const before = api.writes.length;
+    await opensAt('02:00');
+    expect(api.writes.slice(before, before + 2)).toEqual([
+      'status cnfdeployments/cnf-1',
+      'replace deployments/cnf-1',
+    ]);
+  });
+
+  it('are not made up for after a window that was missed', async () => {
+    await servesWith(ONE);
+    standing = undefined;
+    await at('01:30');
+    registryHas(TWO);
+    await at('02:02');
+    standing = () => IN_SYNC;
+    await at('02:05');
+    await look();
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+    await opensAt('03:00');
+    expect(imageOf()).toBe(`openwrt:1@${TWO}`);
+  });
+
+  it('change nothing while the registry says the same, or nothing, but for what is said of it', async () => {
+    await servesWith(ONE);
+    expect(told()).toBe('True AsInRegistry');
+    const before = api.writes.length;
+    tags.set('openwrt:1', { reason: 'RegistryUnreachable', message: 'openwrt:1: ECONNREFUSED' });
+    await at('02:05');
+    expect(told()).toBe('False RegistryUnreachable');
+    expect(conditionOf('Ready')?.status).toBe('True');
+    // The window opens, and closes.
+    expect(api.writes.slice(before)).toEqual(Array(2).fill('status cnfdeployments/cnf-1'));
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+  });
+
+  it('are as they were for a user or program that applies the spec again', async () => {
+    await servesWith(ONE);
+    const before = api.writes.length;
+    cnf('cnf-1', 'openwrt:1', { updates });
+    await look();
+    await pass(30);
+    expect(api.writes.slice(before).filter((write) => /deployments\/cnf-1/.test(write))).toEqual(
+      [],
+    );
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+  });
+
+  it('wait for the end of a roll-out, and of spec.paused', async () => {
+    await servesWith(ONE);
+    registryHas(TWO);
+    cnf('cnf-1', 'openwrt:1', { updates, paused: true });
+    await look();
+    kubernetesMakes(2, { gate: 'True' });
+    await opensAt('02:00');
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+    expect(told()).toBe('False Waiting');
+    cnf('cnf-1', 'openwrt:2', { updates });
+    await look();
+    expect(imageOf()).toBe('openwrt:2');
+    tags.set('openwrt:2', { digest: THREE });
+    kubernetesMakes(3, { gate: 'False' });
+    await look();
+    expect(imageOf()).toBe('openwrt:2');
+  });
+
+  it('go back at any time, and what failed is not tried again', async () => {
+    await servesWith(ONE, { progressDeadline: '90s' });
+    registryHas(TWO);
+    silent('hash3');
+    await opensAt('02:00');
+    kubernetesMakes(3, { gate: 'False' });
+    await at('02:02');
+    await goesBack();
+    expect(toldOf('RollOutFailed')).toBe(1);
+    expect(statusOf()).toMatchObject({
+      stage: 'Current',
+      currentRevision: 'hash2',
+      resolvedImages: [{ image: 'openwrt:1', digest: ONE }],
+      failedImages: { digests: [TWO] },
+    });
+    expect(told()).toBe('False UpdateFailed');
+    expect(conditionOf('ImagesCurrent')?.message).toContain(
+      `openwrt:1 as ${TWO}: cnf-1-hash3-a: its agent does not report`,
+    );
+    await opensAt('03:00');
+    expect(told()).toBe('False UpdateFailed');
+    registryHas(ONE);
+    await look();
+    expect(told()).toBe('True AsInRegistry');
+    registryHas(TWO);
+    await look();
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+    registryHas(THREE);
+    await look();
+    expect(imageOf()).toBe(`openwrt:1@${THREE}`);
+  });
+
+  it('are tried again after they failed when roll-set has changed', async () => {
+    await servesWith(ONE, { progressDeadline: '10s' });
+    registryHas(TWO);
+    silent('hash3');
+    await opensAt('02:00');
+    kubernetesMakes(3, { gate: 'False' });
+    await pass(20);
+    await goesBack();
+    const known = api.get('cnfdeployments', 'cnf-1');
+    const annotations = { 'fleet.sdewan.akraino.org/roll-set': 'again' };
+    api.put(cnfDeploymentResource, {
+      ...known,
+      metadata: { name: 'cnf-1', ...known?.metadata, annotations },
+    });
+    standing = () => IN_SYNC;
+    await look();
+    expect(imageOf()).toBe(`openwrt:1@${TWO}`);
+  });
+
+  it('stay without traffic when they fail with onFailure Pause, until there is a third', async () => {
+    await servesWith(ONE, { progressDeadline: '10s', onFailure: 'Pause' });
+    registryHas(TWO);
+    silent('hash3');
+    await opensAt('02:00');
+    kubernetesMakes(3, { gate: 'False' });
+    await pass(20);
+    expect(statusOf()).toMatchObject({ stage: 'Failed', failedImages: { digests: [TWO] } });
+    expect(imageOf()).toBe(`openwrt:1@${TWO}`);
+    registryHas(THREE);
+    await look();
+    expect(imageOf()).toBe(`openwrt:1@${THREE}`);
+  });
+
+  it('are those of the Deployment when the status is lost', async () => {
+    await servesWith(ONE);
+    registryHas(TWO);
+    const { status: _lost, ...kept } = Object(api.get('cnfdeployments', 'cnf-1'));
+    api.put(cnfDeploymentResource, { metadata: { name: 'cnf-1' }, ...kept });
+    await look();
+    await pass(60);
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+    expect(images()).toEqual([{ image: 'openwrt:1', digest: ONE }]);
+  });
+
+  it('are those of the status when another user changes the Deployment', async () => {
+    await servesWith(ONE);
+    const deployment = api.get('deployments', 'cnf-1');
+    const spec = structuredClone(Object(deployment?.['spec']));
+    spec.template.spec.containers[0].image = `openwrt:1@${THREE}`;
+    api.put(fleetDeployments, { metadata: { name: 'cnf-1' }, ...deployment, spec });
+    await look();
+    expect(imageOf()).toBe(`openwrt:1@${ONE}`);
+  });
+
+  it('leave the tag when the spec has them no more', async () => {
+    await servesWith(ONE);
+    cnf('cnf-1', 'openwrt:1', { updates: undefined });
+    await look();
+    expect(imageOf()).toBe('openwrt:1');
+    expect(images()).toBeUndefined();
+    expect(conditionOf('ImagesCurrent')).toBeUndefined();
+  });
+
+  it('are none in a window that cannot be, and the condition says why', async () => {
+    await serve({ updates: { ...updates, schedule: '0 0 30 2 *' } });
+    await look();
+    expect(told()).toBe('False WindowInvalid');
+  });
 });

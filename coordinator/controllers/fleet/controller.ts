@@ -65,7 +65,14 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
 
   const writes = createUnansweredWrites();
   const statuses = createStatusWriter({ client, clock, writes });
-  const rollOut = createRollOut({ ...deps, cordoned, mirror, statuses, writes });
+  const rollOut = createRollOut({
+    ...deps,
+    cordoned,
+    mirror,
+    statuses,
+    writes,
+    mark: (key) => controller.mark(key),
+  });
 
   const reconcile = async (
     key: string,

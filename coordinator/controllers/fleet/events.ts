@@ -11,6 +11,7 @@ import { badWeightOf, type FleetPodObject } from './apps.ts';
 import type { Memory, RollOutStep, Stage } from './decide.ts';
 import type { Going } from './replacement.ts';
 import { failureOf, revisionText, type Revisions, type RollOutView } from './status.ts';
+import type { UpdateStep } from './updates/decide.ts';
 
 export const eventsOf = (
   cnf: CnfDeployment,
@@ -73,6 +74,14 @@ export const podReplaced = (object: CnfDeployment, { pod, why }: Going): Recorde
   reason: 'PodReplaced',
   message: `pod ${pod} is replaced: ${why}`,
 });
+
+export const updateBegun = (
+  object: CnfDeployment,
+  { begun }: Pick<UpdateStep, 'begun'>,
+): RecordedEvent[] =>
+  begun === undefined
+    ? []
+    : [{ object, type: 'Normal', reason: 'UpdateBegun', message: `by its registry, ${begun}` }];
 
 export const deploymentReverted = (object: CnfDeployment): RecordedEvent => ({
   object,

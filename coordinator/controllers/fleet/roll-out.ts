@@ -22,12 +22,12 @@ import {
 import { BROKEN_MS } from './broken.ts';
 import { carryOutActions, replacePod } from './calls.ts';
 import { isSettled, steer, type Memory, type RollOutFacts, type RollOutStep } from './decide.ts';
-import { askedTemplate, soakSecondsOf, keyOf, templateHash } from './deployment.ts';
+import { soakSecondsOf, keyOf, templateHash } from './deployment.ts';
 import { isPodByPod, isToBeAdopted, markOf, mustWait, orderOf } from './chosen-template.ts';
 import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './distance-answers.ts';
 import { fleetOrders, samePlaces } from './distances.ts';
 import { durationMs } from './duration.ts';
-import { createWeightEvents, eventsOf, isRenewed, podReplaced } from './events.ts';
+import { createWeightEvents, eventsOf, isRenewed, podReplaced, updateBegun } from './events.ts';
 import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
 import { cnfFactsOf, type CnfFacts } from './mirror/facts.ts';
 import type { MirrorView } from './mirror/objects.ts';
@@ -38,11 +38,12 @@ import { isPromoted } from './promotion.ts';
 import { distancesIn, memoryOf } from './remembered.ts';
 import { canStay, healthStep, type Going, type HealthStep } from './replacement.ts';
 import type { ReportedRules } from './reported.ts';
-import { fleetStatus, type RollOutView } from './status.ts';
+import { fleetStatus, updatedStatus, type RollOutView } from './status.ts';
 import type { StatusWriter } from './status-writer.ts';
 import type { UnansweredWrites } from './unanswered.ts';
+import { lookAtUpdates, type UpdateDeps } from './updates/look.ts';
 
-export type RollOutDeps = {
+export type RollOutDeps = Pick<UpdateDeps, 'lookUps'> & {
   client: KubeClient;
   clock: Clock;
   orders: Pick<FleetOrders, 'agentsHeard' | 'begin' | 'give'>;
@@ -57,13 +58,14 @@ export type RollOutDeps = {
 };
 
 /** With what its controller watches and writes. */
-type Parts = RollOutDeps & {
-  /** Nodes that take no new pods. */
-  cordoned: Reflector<KubeObject>;
-  mirror: Mirror;
-  statuses: StatusWriter;
-  writes: UnansweredWrites;
-};
+type Parts = RollOutDeps &
+  UpdateDeps & {
+    /** Nodes that take no new pods. */
+    cordoned: Reflector<KubeObject>;
+    mirror: Mirror;
+    statuses: StatusWriter;
+    writes: UnansweredWrites;
+  };
 
 export type StandingOf = (pod: CnfPod) => ReportedRules;
 
@@ -84,7 +86,15 @@ export const createRollOut = (parts: Parts) => {
     const found = await look(cnf, { client, mirror, signal });
     const { present, sets, live, finished } = found;
     writes.settle(cnf, found);
-    const template = askedTemplate(cnf, present);
+    const update = lookAtUpdates(cnf, found, { ...parts, signal });
+    const { template } = update;
+    if (update.isNew) {
+      await statuses.say(cnf, updatedStatus(cnf, update, clock.now()), {
+        tell: () => updateBegun(cnf, update).forEach(record),
+        signal,
+      });
+      return { againInMs: WRITTEN_MS };
+    }
     const asked = templateHash(template);
     const memory = memoryOf(cnf, asked);
     const seen = live.map((pod) => factsOfPod(parts, pod, standing));
@@ -114,7 +124,8 @@ export const createRollOut = (parts: Parts) => {
     });
     const { failure } = facts;
     const revisions = new Map(sets.map((set) => [setOf(set), revisionNumberOf(set)]));
-    const view = { pods: seen, step, asked, failure, held: health.held, renewal, revisions };
+    const told = { failure, held: health.held, renewal, revisions, update };
+    const view = { pods: seen, step, asked, ...told };
     const sayInMs = await sayStep(cnf, { view, before: memory }, signal);
     giveOrders(parts, cnf, { live, step, isSaid: sayInMs === undefined });
     const isAtOnce = followsAtOnce(step, { isPlaced, before: memory });
@@ -124,7 +135,7 @@ export const createRollOut = (parts: Parts) => {
     const renewedMs = isRenewed(cnf, renewal) ? WRITTEN_MS : undefined;
     const now = clock.now();
     const lookMs = nextLookMs(step, { isAtOnce, isDue, now });
-    return soonest(renewedMs, lookMs, sayInMs, mirrorMs, limitMs(health, now));
+    return soonest(renewedMs, lookMs, sayInMs, mirrorMs, limitMs(health, now), update.lookInMs);
   };
 
   /** Neither the label of a lost pod nor what comes after a call or a failure waits for it. */

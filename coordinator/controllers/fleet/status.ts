@@ -12,6 +12,7 @@ import { healthOf, isInSync, type CnfFacts } from './mirror/facts.ts';
 import { selectorOf } from './deployment.ts';
 import { distancesKept, keptOf } from './remembered.ts';
 import type { Memory, RollOutStep } from './decide.ts';
+import { IMAGES_CURRENT, type UpdateStep } from './updates/decide.ts';
 
 export type RollOutView = {
   now: number;
@@ -26,6 +27,7 @@ export type RollOutView = {
   held: string | undefined;
   renewal: CnfDeploymentStatus['renewal'];
   revisions: Revisions;
+  update: Pick<UpdateStep, 'kept' | 'told'>;
 };
 
 /** Kubernetes' numbers of sets, by their hashes. */
@@ -60,6 +62,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     ...(message !== undefined && { message: truncated(message, MAX_TEXT) }),
     ...(view.renewal && { renewal: view.renewal }),
     ...(deployment && { deployment }),
+    ...view.update.kept,
     conditions: conditionsFor(cnf, view, waitsFor),
   };
 };
@@ -81,13 +84,40 @@ export const brokenStatus = (
   ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
   message: truncated(message, MAX_TEXT),
   conditions: [
-    ...(cnf.status?.conditions ?? []).filter(({ type }) => type === 'Available'),
+    ...(cnf.status?.conditions ?? []).filter(({ type }) => KEPT.has(type)),
     ...[
       { type: 'Progressing', status: 'False' as const, reason, message },
       ...stalled({ reason, message }),
     ].map((one) => conditionOf(cnf, now, one)),
   ],
 });
+
+/** What is wrong says nothing of it. */
+const KEPT: ReadonlySet<string> = new Set(['Available', IMAGES_CURRENT]);
+
+/**
+ * Before the Deployment has the digests: the next look, or leader, goes on from what is written.
+ */
+export const updatedStatus = (
+  cnf: CnfDeployment,
+  { kept, told }: Pick<UpdateStep, 'kept' | 'told'>,
+  now: number,
+): CnfDeploymentStatus => {
+  const { status = {} } = cnf;
+  const { resolvedImages: _images, failedImages: _failed, ...others } = status;
+  const { nextUpdateWindow: _next, conditions = [], ...rest } = others;
+  return {
+    ...rest,
+    ...kept,
+    conditions: [
+      ...conditions.filter(({ type }) => type !== IMAGES_CURRENT),
+      ...imagesCurrent(told).map((one) => conditionOf(cnf, now, one)),
+    ],
+  };
+};
+
+const imagesCurrent = (told: UpdateStep['told']): Told[] =>
+  told ? [{ type: IMAGES_CURRENT, ...told }] : [];
 
 const numbersOf = (
   { current, staged, failed }: Memory,
@@ -119,7 +149,7 @@ const listed = (name: string, texts: readonly string[]): Record<string, string[]
 
 const conditionsFor = (
   cnf: CnfDeployment,
-  { held, now, pods, revisions, step }: RollOutView,
+  { held, now, pods, revisions, step, update }: RollOutView,
   waitsFor: readonly string[],
 ): FleetCondition[] => {
   const { replicas } = cnf.spec;
@@ -142,6 +172,7 @@ const conditionsFor = (
     ...(trouble
       ? stalled(trouble)
       : sound(isAvailable && !isRolling, isAvailable && isRolling ? progressing.message : share)),
+    ...imagesCurrent(update.told),
   ];
   return told.map((one) => conditionOf(cnf, now, one));
 };

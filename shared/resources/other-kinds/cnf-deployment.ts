@@ -74,6 +74,27 @@ const DURATION = /^([0-9]{1,3}h)?([0-9]{1,4}m)?([0-9]{1,5}s)?$/;
 const duration = (preset: string, what: string) =>
   z.string().min(2).max(16).regex(DURATION).default(preset).describe(what);
 
+/** Five fields as cron has them, of digits, names and `* , - / # L`. */
+const SCHEDULE = /^([0-9A-Za-z*,/#-]+ ){4}[0-9A-Za-z*,/#-]+$/;
+/** The most images of one template that are looked up. */
+export const MAX_IMAGES = 16;
+/** The most digests that are remembered as having failed; the oldest goes. */
+export const MAX_FAILED_DIGESTS = 16;
+
+export const updatesSchema = z.object({
+  schedule: text(64)
+    .regex(SCHEDULE)
+    .describe(
+      'When a window opens, as the five fields of cron: minute, hour, day, month, weekday.',
+    ),
+  duration: duration('1h', 'For how long it is open, from 1m to 24h.'),
+  timeZone: text(64)
+    .regex(/^[A-Za-z][A-Za-z0-9_+/-]*$/)
+    .default('UTC')
+    .describe('Of the schedule, as IANA names it, such as Europe/Berlin.'),
+});
+export type CnfUpdates = z.infer<typeof updatesSchema>;
+
 const SURGE_MUST = 'must be 100% or 1';
 
 const specSchema = z.object({
@@ -132,6 +153,11 @@ const specSchema = z.object({
       'What becomes of a set that fails: Rollback takes it away again, Pause leaves it without traffic.',
     ),
   paused: z.boolean().default(false).describe('Nothing new is rolled out or handed over.'),
+  updates: updatesSchema
+    .optional()
+    .describe(
+      'When the coordinator may roll out what the tags of the template have come to stand for in their registries. Absent: never.',
+    ),
 });
 export type CnfDeploymentSpec = z.infer<typeof specSchema>;
 
@@ -145,7 +171,11 @@ export const fleetConditionSchema = (types: string) =>
     observedGeneration: z.int().optional().describe('Of the CNFDeployment that was looked at.'),
     lastTransitionTime: moment().describe('When status last changed.'),
   });
-const conditionSchema = fleetConditionSchema('Available, Progressing, Degraded, Ready or Stalled.');
+const conditionSchema = fleetConditionSchema(
+  'Available, Progressing, Degraded, Ready, Stalled or ImagesCurrent.',
+);
+/** Length of the longest that there is, of SHA-512. */
+const MAX_DIGEST = 135;
 
 const statusSchema = z.object({
   observedGeneration: z.int().optional(),
@@ -234,6 +264,27 @@ const statusSchema = z.object({
     })
     .optional()
     .describe('The Deployment as the coordinator wrote it last.'),
+  resolvedImages: z
+    .array(
+      z.object({
+        image: text(512).describe('As the template has it.'),
+        digest: text(MAX_DIGEST).describe('What its pods have.'),
+      }),
+    )
+    .max(MAX_IMAGES)
+    .optional()
+    .describe('What the tags of the template stand for, since the last update of each.'),
+  failedImages: z
+    .object({
+      template: text(64).describe('The template of the spec that they are of, by its hash.'),
+      digests: z.array(text(MAX_DIGEST)).max(MAX_FAILED_DIGESTS),
+      message: text(1_024).describe('Why the last of them failed.'),
+    })
+    .optional()
+    .describe('Digests that failed: none of them is tried again with that template.'),
+  nextUpdateWindow: moment()
+    .optional()
+    .describe('When images may be updated next; absent while they may be.'),
   conditions: z
     .array(conditionSchema)
     .max(8)
