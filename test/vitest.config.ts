@@ -224,6 +224,8 @@ export default defineConfig({
       ),
       // What promtool says: `npm run suite people`.
       project('prometheus', ['test/deploy/prometheus/*.test.ts']),
+      // A real registry of images: `npm run suite fleet`.
+      project('registry', ['test/registry/*.test.ts']),
       // Where Chromium is, with a control plane of their own: `npm run suite people`.
       inOneRow(
         project('browser', ['test/e2e/people/browser/*.test.ts'], {

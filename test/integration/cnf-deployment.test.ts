@@ -90,9 +90,17 @@ it.each<[string, object, string]>([
   ['a health limit in words', { healthTimeout: '-1s' }, 'spec.healthTimeout'],
   ['a surge of pods', { surge: 2 }, 'spec.surge: Invalid value: 2: must be 100% or 1'],
   ['a surge of a share', { surge: '50%' }, 'must be 100% or 1'],
+  ['a schedule of six fields', { updates: { schedule: '0 0 2 * * *' } }, 'spec.updates.schedule'],
+  ['a schedule in words', { updates: { schedule: '@daily' } }, 'spec.updates.schedule'],
   ['a strategy that there is not', { strategy: 'Canary' }, 'Unsupported value: "Canary"'],
 ])('refuses %s', async (_, spec, message) => {
   expect(await answerTo(spec)).toContain(message);
+});
+
+it('has an hour of UTC for a window of updates', async () => {
+  const updates = { schedule: '0 2 * * SUN' };
+  const { spec } = await client.create(cnfDeploymentResource, body({ updates }), { dryRun: true });
+  expect(spec.updates).toEqual({ ...updates, duration: '1h', timeZone: 'UTC' });
 });
 
 it('keeps its selector, and its strategy while a set is staged', async () => {

@@ -112,11 +112,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     needsRoot: true,
   },
   fleet: {
-    what: 'roll-outs of CNFDeployments under traffic',
-    projects: [{ name: 'fleet' }],
+    what: 'roll-outs of CNFDeployments under traffic, and updates by a real registry',
+    projects: [{ name: 'fleet' }, { name: 'registry' }],
     inputs: `
       agent/inputs/distance.ts agent/server coordinator/controllers/fleet coordinator/sources coordinator/controllers/cnf-status
-      coordinator/cli/rollout shared/protocol ${STACK} test/e2e/fleet
+      coordinator/cli/rollout shared/protocol ${STACK} test/e2e/fleet test/registry test/integration/support
     `,
     seconds: 600,
   },
