@@ -37,6 +37,11 @@ except OSError: print("refused")
 const space = (name: string): string => `sdewan-${name}`;
 const within = (name: string): string => `ip netns exec ${space(name)}`;
 
+/** A ping that is not there would count as a packet that gets no answer. */
+const HAS_ALL = `for one in ip ping python3; do
+  command -v $one >/dev/null || { echo "the other end has no $one" >&2; exit 1; }
+done`;
+
 const SET_UP = NETWORKS.map(({ name, host, device }) =>
   [
     `ip netns add ${space(name)}`,
@@ -67,7 +72,7 @@ export type Peers = { send: (probe: Probe) => string; leave: () => void };
 /** @throws Error for a device whose peers cannot be reached */
 export const openPeers = ({ peer }: NamedDevice): Peers => {
   if (!peer) throw new Error('packets cannot be sent without --peer');
-  peer(`set -e\n${SET_UP}\n`);
+  peer(`set -e\n${HAS_ALL}\n${SET_UP}\n`);
   return {
     send: ({ from, to, port }) =>
       port === undefined
