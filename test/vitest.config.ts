@@ -215,8 +215,8 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // What Flux and Argo CD say, on a cluster on which Flux installs the product, and what a backup
-      // restores: `npm run suite people`.
+      // What Flux and Argo CD say, on a cluster on which Flux installs the product, and what a
+      // backup restores: `npm run suite people`.
       inParallel(
         project('gitops', ['test/deploy/gitops/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/deploy/chart/global-setup.ts'],

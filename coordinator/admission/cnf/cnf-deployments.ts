@@ -37,16 +37,8 @@ export const createCnfDeploymentWebhook =
   async (request: AdmissionRequest, signal: AbortSignal): Promise<ReviewVerdict> => {
     const { namespace, object, oldObject, operation } = request;
     if (operation === 'DELETE' || !object || !isCnfDeployment(request)) return allowed;
-    const size = isSameTemplate(object, oldObject) ? undefined : tooLarge(templateOf(object));
-    if (size !== undefined) return denied({ reason: 'InvalidSpec' }, size);
-    const kept = keepProblem(object);
-    if (kept !== undefined && kept !== keepProblem(oldObject))
-      return denied({ reason: 'InvalidSpec' }, `spec.template: ${kept}`);
-    const updates = updatesIn(object);
-    const window = isDeepStrictEqual(updates, updatesIn(oldObject))
-      ? undefined
-      : problemOf(updates);
-    if (window !== undefined) return denied({ reason: 'InvalidSpec' }, window);
+    const problem = problemOf(object, oldObject);
+    if (problem !== undefined) return denied({ reason: 'InvalidSpec' }, problem);
     const template = podTemplateIn(object);
     const warnings = [
       ...(template ? templateWarnings(template) : []),
@@ -101,24 +93,29 @@ const isCnfDeployment = ({ resource }: AdmissionRequest): boolean =>
   resource.group === cnfDeploymentResource.group &&
   resource.resource === cnfDeploymentResource.plural;
 
-const problemOf = (updates: CnfUpdates | undefined): string | undefined =>
-  updates && windowProblem(updates, Date.now());
+type Reviewed = AdmissionRequest['object'];
 
-const updatesIn = (object: AdmissionRequest['object']): CnfUpdates | undefined =>
+/** Of what changes: what was stored before there was a check can be changed otherwise. */
+const problemOf = (object: Reviewed, oldObject: Reviewed): string | undefined => {
+  const isSame = (part: (of: Reviewed) => unknown): boolean =>
+    isDeepStrictEqual(part(object), part(oldObject));
+  const size = isSame(templateOf) ? undefined : tooLarge(templateOf(object));
+  if (size !== undefined) return size;
+  const kept = keepProblem(object);
+  if (kept !== undefined && kept !== keepProblem(oldObject)) return `spec.template: ${kept}`;
+  const updates = updatesIn(object);
+  return updates && !isSame(updatesIn) ? windowProblem(updates, Date.now()) : undefined;
+};
+
+const updatesIn = (object: Reviewed): CnfUpdates | undefined =>
   updatesSchema.safeParse(Object(object?.['spec']).updates).data;
 
-const templateOf = (object: AdmissionRequest['object']): unknown => {
+const templateOf = (object: Reviewed): unknown => {
   const spec = object?.['spec'];
   return typeof spec === 'object' && spec !== null && 'template' in spec
     ? spec.template
     : undefined;
 };
-
-/** One that was stored before there was a bound can be changed otherwise. */
-const isSameTemplate = (
-  object: AdmissionRequest['object'],
-  oldObject: AdmissionRequest['object'],
-): boolean => isDeepStrictEqual(templateOf(object), templateOf(oldObject));
 
 /** What has no good template is refused by the API server itself. */
 const podTemplateIn = (object: AdmissionRequest['object']): PodTemplate | undefined => {
