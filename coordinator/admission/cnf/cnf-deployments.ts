@@ -95,7 +95,7 @@ const isCnfDeployment = ({ resource }: AdmissionRequest): boolean =>
 
 type Reviewed = AdmissionRequest['object'];
 
-/** Of what changes: what was stored before there was a check can be changed otherwise. */
+/** Looks at what changes: what was stored before there was a check can be changed otherwise. */
 const problemOf = (object: Reviewed, oldObject: Reviewed): string | undefined => {
   const isSame = (part: (of: Reviewed) => unknown): boolean =>
     isDeepStrictEqual(part(object), part(oldObject));
