@@ -35,11 +35,12 @@ const manifestSchema = z.looseObject({
   spec: z.looseObject({ policyName: z.string().optional() }).optional(),
 });
 type Manifest = z.infer<typeof manifestSchema>;
+type Moved = Pick<Manifest, 'kind' | 'metadata'>;
 
 export const manifestsOf = async (
   cluster: Cluster,
   installation: Installation,
-): Promise<object[]> => {
+): Promise<Moved[]> => {
   const objects = await installedObjects(cluster);
   const text = JSON.stringify(objects.filter(({ kind }) => !NOT_MOVED.has(kind)));
   const moved: unknown = JSON.parse(
@@ -56,7 +57,7 @@ export const webhookConfigurationOf = (systemNamespace: string): string =>
 
 const CLUSTER_SCOPED = /^(Cluster|Validating|Mutating)/;
 
-const move = (manifest: Manifest, installation: Installation): object => {
+const move = (manifest: Manifest, installation: Installation): Moved => {
   const { systemNamespace } = installation;
   const rename = (name: string): string =>
     // Those of the agents are the same for every installation.

@@ -66,6 +66,8 @@ export type World = {
  */
 const PATIENCE_SECONDS = 10;
 
+const BINDING = 'ValidatingAdmissionPolicyBinding';
+
 /**
  * `group`: in which the coordinator runs. `patienceSeconds`: of webhooks; undefined: as in the
  * manifests.
@@ -98,6 +100,9 @@ export const createWorld = async (
 
   const objects = await manifestsOf(cluster, { systemNamespace, url, ...installation });
   await cluster.kubectl(['apply', '-f', '-'], { stdin: listOf(objects) });
+  const bindings = objects.flatMap(({ kind, metadata: { name } }) =>
+    kind === BINDING ? name : [],
+  );
   const kubeconfig = await kubeconfigOf(systemNamespace, COORDINATOR);
 
   let process: CoordinatorProcess | undefined;
@@ -160,10 +165,8 @@ export const createWorld = async (
       await world.stopCoordinator();
       for (const kind of ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration'])
         await kubectl(['delete', kind, webhookConfigurationOf(systemNamespace)]);
-      // They are of the whole cluster, and would refuse what the next coordinator writes.
-      const ofCluster = ['sdewan-network-ports', 'sdewan-managed-networks'];
-      for (const name of ofCluster)
-        await kubectl(['delete', 'validatingadmissionpolicybinding', `${name}-${systemNamespace}`]);
+      // Those about objects of the cluster would refuse what the next coordinator writes.
+      await kubectl(['delete', BINDING, ...bindings]);
       await Promise.all(clients.map((each) => each.close()));
       await rm(directory, { recursive: true });
     },
