@@ -4,7 +4,7 @@
  * an interface some time after the first pass, so that a rule is Pending when the pod could be
  * ready.
  */
-import { createServer, request } from 'node:http';
+import { createServer, request, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -41,11 +41,17 @@ const ask = (method: 'GET' | 'PUT', path: string, body = ''): Promise<string> =>
     sent.end(body);
   });
 
-const look = async (): Promise<void> => {
+/** Gives what OpenWRT has for mwan3. */
+const look = async (): Promise<string> => {
   const [state, mwan3] = await Promise.all([ask('GET', '/state'), ask('GET', '/config/mwan3')]);
   const inForce = new Set(state.match(/sdewan_rule_reject_\d+/g) ?? []).size;
   isConfigured = inForce >= rules && mwan3.includes("config policy 'late'");
   if (inForce >= rules) applied ??= Date.now();
+  return mwan3;
+};
+
+const administer = async (): Promise<void> => {
+  const mwan3 = await look();
   const now = Date.now();
   if (applied === undefined || lateMs < 0 || now < applied + lateMs) return;
   const isThere = mwan3.includes("config interface 'net3'");
@@ -54,13 +60,17 @@ const look = async (): Promise<void> => {
   broughtAt ??= now;
 };
 
-createServer((_, response) => {
+const answer = async (response: ServerResponse): Promise<void> => {
+  // On a busy machine the last look may be older than what the agent has reported since.
+  if (!isConfigured) await look().catch(() => undefined);
   response.writeHead(isConfigured ? 200 : 503, { connection: 'close' }).end(ip);
-}).listen(9_000, ip);
+};
+
+createServer((_, response) => void answer(response)).listen(9_000, ip);
 
 process.on('SIGTERM', () => setTimeout(() => process.exit(0), DRAIN_MS));
 for (;;) {
   // OpenWRT starts later, and ends sooner: what was known stays.
-  await look().catch(() => undefined);
+  await administer().catch(() => undefined);
   await sleep(LOOK_MS);
 }

@@ -57,9 +57,11 @@ const RUNTIME_CLASS = {
   handler: 'other-cni',
 };
 
-/** To be called where a minute of waiting for its build is expected. */
+/** Takes a minute the first time. */
+export const buildMultus = (): Promise<string> => buildGoProgram(MULTUS, { say: console.log });
+
 export const installMultus = async (cluster: NodeCluster): Promise<void> => {
-  const program = await buildGoProgram(MULTUS, { say: console.log });
+  const program = await buildMultus();
   await cluster.node.addCniPlugin(program, (pods) => ({
     cniVersion: '0.4.0',
     name: 'multus',
