@@ -1,6 +1,6 @@
 /**
  * A tenant whose namespace gets no address of a managed network uses it up for all others, by
- * annotations of his pods: they say that the pods have every address of it.
+ * annotations of its pods: they say that the pods have every address of it.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
@@ -54,7 +54,7 @@ afterAll(async () => {
 const statusOf = async () =>
   (await world.client.get(managedNetworkResource, { name: NETWORK })).status;
 
-it('keeps no address from the pods of others by what his own pods say', async () => {
+it('keeps no address from the pods of others by what its own pods say', async () => {
   await eventually(statusOf).toMatchObject({ free: 2 });
   const liar = {
     apiVersion: 'v1',

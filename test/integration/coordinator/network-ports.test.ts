@@ -129,7 +129,7 @@ describe('a pod that waits for its addresses', () => {
   });
 
   it('is let go where no network is managed any more', async () => {
-    await networks.applied(pod('left-over', nodus('net-of-nobody')));
+    await networks.applied(pod('left-over', nodus('net-unmanaged')));
     await eventually(async () => (await networks.seen('left-over')).spec.nodeName).toBeDefined();
   });
 });
@@ -393,7 +393,7 @@ it('claims anew what an administrator deletes while its pod has it', async () =>
 describe('the thief of the coordinator’s token', () => {
   let stolen: string;
   const kept = {
-    metadata: { name: 'kept', annotations: nodus('net-nobody') },
+    metadata: { name: 'kept', annotations: nodus('net-unmanaged') },
     spec: {
       automountServiceAccountToken: false,
       schedulingGates: [{ name: 'other' }, { name: PORTS_GATE }],
