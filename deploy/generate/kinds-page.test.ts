@@ -29,6 +29,12 @@ it('refers to a kind that is alike, and has defaults and examples', () => {
   expect(page.match(/^spec:/gm)).toHaveLength(written.length + 1);
 });
 
+it('says which of the kinds that the coordinator alone writes are of no namespace', () => {
+  const table = page.split('## Kinds that the coordinator alone writes')[1] ?? '';
+  const clusters = table.split('\n').filter((line) => line.includes('| Cluster |'));
+  expect(clusters).toEqual([expect.stringContaining('| NetworkPort |')]);
+});
+
 it.each([...SHORT_FORMS])('says "%s" once, and its short form more often', (long, short) => {
   expect(page.split(`| ${long} |`)).toHaveLength(2);
   expect(page.split(`| ${short} |`).length).toBeGreaterThan(3);

@@ -46,11 +46,12 @@ export const kindsPage = (kinds: readonly KindDefinition[]): string => {
     'No agent reads them as rules. `kubectl explain <plural>` has their fields.',
     '',
     tableOf(
-      ['kind', '`kubectl get`', 'API group', 'what it is'],
+      ['kind', '`kubectl get`', 'API group', 'scope', 'what it is'],
       coordinators.map((kind) => [
         kind.kind,
         `\`${namesOf(kind).join('`, `')}\``,
         kind.group,
+        kind.scope,
         kind.description.replace(WRITTEN_BY, ''),
       ]),
     ),
