@@ -21,11 +21,11 @@ import { eventually } from '../integration/support/eventually.ts';
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 /** The registry, and a server that nothing may be sent to. */
 const [OWN, OTHER] = ['registry.test', 'other.test'];
-/** Where each listens: only the first is in a network that is named. */
+/** Addresses of one server: only the first is in a network that is named. */
 const [NAMED, INTERNAL] = ['127.0.0.2', '127.0.0.1'];
 
 let folder: string;
-let servers: Server[];
+let server: Server;
 let port: number;
 /** What `registry.test` answers. */
 let answer: RequestListener;
@@ -51,15 +51,10 @@ beforeEach(async () => {
     asked.push({ host: headers.host?.split(':')[0], url, login: headers.authorization });
     answer(request, response);
   };
-  servers = [];
-  port = 0;
-  for (const address of [NAMED, INTERNAL]) {
-    const server = createServer(serving, listener).listen(port, address);
-    await once(server, 'listening');
-    const at = server.address();
-    port = typeof at === 'object' && at ? at.port : 0;
-    servers.push(server);
-  }
+  server = createServer(serving, listener).listen(0, '0.0.0.0');
+  await once(server, 'listening');
+  const at = server.address();
+  port = typeof at === 'object' && at ? at.port : 0;
   addresses = new Map([OWN, OTHER, 'auth.other.test'].map((name) => [name, [NAMED]]));
   files = { caFile: path.join(folder, 'ca.crt'), configFile: path.join(folder, 'config.json') };
   const auths = {
@@ -70,10 +65,8 @@ beforeEach(async () => {
   await writeFile(files.configFile, JSON.stringify({ auths }));
 });
 afterEach(async () => {
-  for (const server of servers) {
-    server.closeAllConnections();
-    server.close();
-  }
+  server.closeAllConnections();
+  server.close();
   await rm(folder, { recursive: true });
 });
 
