@@ -2,6 +2,7 @@
  * Addresses that pods have in managed networks, by their NetworkPorts: the coordinator alone writes
  * these, while a user with the right to change a pod writes any address into its annotations.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { PolicyPod } from '#shared/policy/group-members.ts';
@@ -46,8 +47,7 @@ export const createManagedAddresses = (options: Options): ManagedAddresses => {
     ...common,
     resource: managedNetworkResource,
     onEvent: ({ type, object, old }) => {
-      const names = namesOf(object).join();
-      if (type !== 'updated' || names !== namesOf(old).join()) onNetworks();
+      if (type !== 'updated' || !isDeepStrictEqual(partOf(object), partOf(old))) onNetworks();
     },
   });
   const ports = new Reflector({
@@ -75,6 +75,16 @@ const namesOf = (network: ManagedNetwork): string[] =>
     ? [...new Set(network.spec.names.flatMap((name) => [name, bareName(name)]))]
     : [];
 
+/** What of a network the addresses of pods depend on. */
+const partOf = (network: ManagedNetwork): unknown => [namesOf(network), reservedOf(network)];
+
+/** Those of routers: no pod may have them isolated. */
+const reservedOf = ({ spec }: ManagedNetwork): string[] =>
+  spec.subnets.flatMap(({ gateway, excluded = [] }) => [
+    ...(gateway === undefined ? [] : [gateway]),
+    ...excluded,
+  ]);
+
 /**
  * In managed networks the addresses of NetworkPorts, in others those that the pod says. What it
  * says in managed ones beside them isolates it all the same: a pod that does without our gate gets
@@ -97,11 +107,9 @@ export const withManaged = (
       : namesOf(network).map((name) => ({ network: name, addresses }));
   });
   const given = new Set(
-    [
-      ...claimed.flatMap(({ addresses }) => addresses),
-      // Those of routers: no pod may have them isolated.
-      ...networks.flatMap(({ spec }) => spec.subnets).flatMap(reservedIn),
-    ].map(spelling),
+    [...claimed.flatMap(({ addresses }) => addresses), ...networks.flatMap(reservedOf)].map(
+      spelling,
+    ),
   );
   const foreign = secondAddresses
     .filter(({ network }) => managed.has(network) && pod.isUnscheduled !== true)
@@ -117,11 +125,3 @@ export const withManaged = (
 };
 
 const spelling = (text: string): string => spelled(text)?.address ?? text;
-
-const reservedIn = ({
-  gateway,
-  excluded = [],
-}: ManagedNetwork['spec']['subnets'][number]): string[] => [
-  ...(gateway === undefined ? [] : [gateway]),
-  ...excluded,
-];

@@ -2,9 +2,11 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { createWatchStream, type WatchStream } from '#shared/kube/testing/watch-stream.ts';
+import { NETWORK_STATUS_ANNOTATION } from '#shared/names.ts';
 import { groupId, type Group } from '#shared/policy/group-members.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
+import { networkObject } from '../network-ports/testing.ts';
 import { LONGEST_POLICY } from './policy-shares.ts';
 import { createPolicyWorld, type PolicyReader, type PolicyWorld } from './sources.ts';
 
@@ -152,6 +154,32 @@ describe('with two who enforce', () => {
     push('pods', 'MODIFIED', pod('b', {}));
     await until(() => world.podsWithPorts().length === 0);
     expect(told.ports).toBe(2);
+  });
+
+  it('isolates no address of a router, also of one that a managed network has since', async () => {
+    const scope = [{ name: 'lan', subnets: ['10.1.0.0/24'] }];
+    const [, group] = groupOf('web');
+    const lan = groupId({ ...group, scope });
+    const network = (some: object): Written => {
+      const { spec } = networkObject({ names: ['x/lan'] });
+      const subnets = spec.subnets.map((subnet) => ({ ...subnet, ...some }));
+      const conditions = [
+        { type: 'Adopted', status: 'True', reason: 'Adopted', message: '', lastTransitionTime: '' },
+      ];
+      const rest = { spec: { ...spec, subnets }, status: { conditions } };
+      return object('ManagedNetwork', 'edge-net', rest);
+    };
+    const said = JSON.stringify([{ name: 'x/lan', interface: 'net1', ips: ['10.1.0.1'] }]);
+    const liar = pod('a', { app: 'web' }, { [NETWORK_STATUS_ANNOTATION]: said });
+    served['pods'] = [{ ...liar, spec: { nodeName: 'n' } }];
+    served['managednetworks'] = [network({})];
+    world.join(reader()).follow(new Map([[lan, { ...group, scope }]]));
+    await start();
+    const members = () => world.groups.members(lan);
+    await until(() => members().join() === '?10.1.0.1');
+    push('managednetworks', 'MODIFIED', network({ gateway: '10.1.0.1' }));
+    await until(() => members().length === 0);
+    expect(world.groups.selected(lan)).toHaveLength(1);
   });
 
   it('reads again a policy that found no room, when there is some', async () => {
