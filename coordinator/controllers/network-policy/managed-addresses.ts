@@ -106,22 +106,26 @@ export const withManaged = (
       ? []
       : namesOf(network).map((name) => ({ network: name, addresses }));
   });
-  const given = new Set(
-    [...claimed.flatMap(({ addresses }) => addresses), ...networks.flatMap(reservedOf)].map(
-      spelling,
-    ),
-  );
-  const foreign = secondAddresses
-    .filter(({ network }) => managed.has(network) && pod.isUnscheduled !== true)
-    .map(({ network, addresses }): SecondAddresses => ({
-      network,
-      addresses: addresses.filter((text) => !given.has(spelling(text))),
-      isForeign: true,
-    }))
-    .filter(({ addresses }) => addresses.length > 0);
   const others = secondAddresses.filter(({ network }) => !managed.has(network));
+  const said = secondAddresses.filter(({ network }) => managed.has(network));
+  const foreign = pod.isUnscheduled === true ? [] : foreignAmong(said, claimed, networks);
   const seen = [...others, ...claimed, ...foreign];
   return { ...rest, ...(seen.length > 0 && { secondAddresses: seen }) };
+};
+
+/** Most pods say nothing, and this is asked of each pod at each of its changes. */
+const foreignAmong = (
+  said: readonly SecondAddresses[],
+  claimed: readonly SecondAddresses[],
+  networks: readonly ManagedNetwork[],
+): SecondAddresses[] => {
+  if (said.length === 0) return [];
+  const claims = claimed.flatMap(({ addresses }) => addresses);
+  const given = new Set([...claims, ...networks.flatMap(reservedOf)].map(spelling));
+  return said.flatMap(({ network, addresses: all }): SecondAddresses[] => {
+    const addresses = all.filter((text) => !given.has(spelling(text)));
+    return addresses.length === 0 ? [] : [{ network, addresses, isForeign: true }];
+  });
 };
 
 const spelling = (text: string): string => spelled(text)?.address ?? text;
