@@ -13,7 +13,7 @@ import {
   NFN_NETWORK_ANNOTATION,
   OVN_INTERFACES_ANNOTATION,
 } from '#shared/names.ts';
-import { blockText, parseBlock } from '#shared/policy/address-blocks.ts';
+import { blockText, parseBlock, withoutLength } from '#shared/policy/address-blocks.ts';
 import { bareName, CLUSTER_PLACE, type SecondAddresses } from '#shared/policy/networks.ts';
 import { jsonIn } from '#shared/util/json.ts';
 
@@ -37,7 +37,7 @@ export const secondAddressesIn = (annotations: Annotations): SecondAddresses[] =
   const found = [
     ...ovnInterfaces(annotations).map(({ network, block }) => ({
       network,
-      addresses: [block.split('/', 1)[0] ?? block],
+      addresses: [withoutLength(block)],
     })),
     ...multusEntriesIn(annotations).flatMap(({ name, ips }) =>
       [...new Set([name, bareName(name)])].map((network) => ({ network, addresses: ips })),

@@ -29,6 +29,12 @@ export const spelled = (text: string): { family: Family; address: string } | und
   return address && { family: address.family, address: addressText(address) };
 };
 
+/** The one spelling of an address; what is none, as it is. */
+export const spelling = (text: string): string => spelled(text)?.address ?? text;
+
+/** An address without the length of a prefix, if it has one. */
+export const withoutLength = (text: string): string => text.split('/', 1)[0] ?? text;
+
 /** Bits behind the prefix do not count, as for the API server. Undefined when it is no block. */
 export const parseBlock = (text: string): Block | undefined => {
   const [, base = '', digits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];

@@ -1,5 +1,5 @@
 /** What nft lists of the table of policies, compared with what was to be loaded. */
-import { spelled } from '#shared/policy/address-blocks.ts';
+import { spelling } from '#shared/policy/address-blocks.ts';
 import { addressOf } from '#shared/policy/group-members.ts';
 import type { PolicyTable } from '#shared/policy/table.ts';
 
@@ -48,5 +48,5 @@ const memberOf = (text: string): string[] => {
   const member = text.trim();
   if (member === '') return [];
   const address = addressOf(member);
-  return [`${spelled(address)?.address ?? address}${member.slice(address.length)}`];
+  return [`${spelling(address)}${member.slice(address.length)}`];
 };

@@ -4,7 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { identityOf, objectSchema, type ResourceType } from '#shared/kube/objects.ts';
-import { spelled } from '#shared/policy/address-blocks.ts';
+import { spelled, spelling } from '#shared/policy/address-blocks.ts';
 import { PROTOCOLS } from '#shared/policy/network-policy.ts';
 import { CLUSTER_PLACE } from '#shared/policy/networks.ts';
 import { addressGroupResource } from '#shared/resources/other-kinds/address-group.ts';
@@ -102,7 +102,7 @@ const addressesOf = async (text: string, { client, ...usual }: Place): Promise<R
   const [namespace, name] = second === undefined ? [usual.namespace, first] : [first, second];
   try {
     const pod = await client.get(pods, { namespace, name }, { signal: usual.signal });
-    const addresses = addressesIn(pod.status ?? {}).map((ip) => spelled(ip)?.address ?? ip);
+    const addresses = addressesIn(pod.status ?? {}).map(spelling);
     if (addresses.length === 0) throw new UsageError(`pod ${namespace}/${name} has no address yet`);
     return { name: `${namespace}/${name}`, addresses };
   } catch (error) {

@@ -1,4 +1,5 @@
 /** What ICN's `GET v1/status` would answer: for readers of `sdewan-system/cnf-status`. */
+import { withoutLength } from '#shared/policy/address-blocks.ts';
 import type { Information } from '#shared/protocol/information.ts';
 
 export const icnModules = ({ interfaces, routes, tunnels, wans }: Information): object[] => {
@@ -8,7 +9,7 @@ export const icnModules = ({ interfaces, routes, tunnels, wans }: Information): 
       name: 'interface',
       status: interfaces.map(({ name, device, addresses, up }) => ({
         name: device ?? name,
-        ip_address: addresses.filter((address) => !address.includes(':')).map(withoutMask),
+        ip_address: addresses.filter((address) => !address.includes(':')).map(withoutLength),
         ip6_address: addresses.filter((address) => address.includes(':')),
         status: up ? 'UP' : 'DOWN',
       })),
@@ -47,5 +48,3 @@ export const icnModules = ({ interfaces, routes, tunnels, wans }: Information): 
     },
   ];
 };
-
-const withoutMask = (address: string): string => address.split('/')[0] ?? address;

@@ -4,6 +4,7 @@
  * one at 0.
  */
 import { isIP } from 'node:net';
+import { withoutLength } from '#shared/policy/address-blocks.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import {
   MAX_ADDRESSES_OF_DEVICE,
@@ -161,7 +162,7 @@ export const devicesIn = (
   let room = MAX_ADDRESSES_OF_POD;
   return new Map(
     byDevice.map(([device, interfaces]) => {
-      const all = interfaces.flatMap(({ addresses }) => addresses.map(withoutPrefix));
+      const all = interfaces.flatMap(({ addresses }) => addresses.map(withoutLength));
       const addresses = [...new Set(all.filter((address) => isIP(address) !== 0))];
       const told = addresses.slice(0, Math.min(room, MAX_ADDRESSES_OF_DEVICE));
       room -= told.length;
@@ -169,5 +170,3 @@ export const devicesIn = (
     }),
   );
 };
-
-const withoutPrefix = (address: string): string => address.split('/')[0] ?? '';

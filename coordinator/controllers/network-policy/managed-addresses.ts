@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { PolicyPod } from '#shared/policy/group-members.ts';
-import { spelled } from '#shared/policy/address-blocks.ts';
+import { spelling } from '#shared/policy/address-blocks.ts';
 import { bareName, type SecondAddresses } from '#shared/policy/networks.ts';
 import {
   managedNetworkResource,
@@ -127,5 +127,3 @@ const foreignAmong = (
     return addresses.length === 0 ? [] : [{ network, addresses, isForeign: true }];
   });
 };
-
-const spelling = (text: string): string => spelled(text)?.address ?? text;

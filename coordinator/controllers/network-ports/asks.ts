@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { isEmpty, readSelections, type Selection } from '#shared/compile/multus.ts';
 import { NETWORKS_ANNOTATION, NFN_NETWORK_ANNOTATION } from '#shared/names.ts';
-import { parseAddress } from '#shared/policy/address-blocks.ts';
+import { parseAddress, withoutLength } from '#shared/policy/address-blocks.ts';
 import { firstIssue } from '#shared/util/first-issue.ts';
 import { jsonIn } from '#shared/util/json.ts';
 
@@ -57,7 +57,7 @@ export const asksIn = (texts: AskTexts, namespace: string): Asks => {
       return { problem: `${where}: there is another one of that name` };
     if (one.mac !== undefined && !MAC.test(one.mac))
       return { problem: `${where}: ${one.mac} is no MAC` };
-    const wrong = one.fixed.find((text) => parseAddress(bare(text)) === undefined);
+    const wrong = one.fixed.find((text) => parseAddress(withoutLength(text)) === undefined);
     if (wrong !== undefined) return { problem: `${where}: ${wrong} is no address` };
   }
   return { asks };
@@ -71,8 +71,6 @@ export const asksOf = (texts: AskTexts, namespace: string): readonly Ask[] => {
 
 const annotationOf = (by: Ask['by']): string =>
   by === 'nodus' ? NFN_NETWORK_ANNOTATION : NETWORKS_ANNOTATION;
-
-const bare = (text: string): string => text.split('/', 1)[0] ?? '';
 
 const nodusAsks = (text: string | undefined): Asks => {
   if (isEmpty(text)) return { asks: [] };

@@ -1,5 +1,5 @@
 /** What a pod has, by what its CNI says, in place of what it was given. Pure. */
-import { addressText, parseAddress } from '#shared/policy/address-blocks.ts';
+import { spelling, withoutLength } from '#shared/policy/address-blocks.ts';
 import type { ManagedNetworkSpec } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { isReleased } from './decide.ts';
@@ -24,11 +24,7 @@ export const differenceOf = (
 };
 
 const textOf = (addresses: readonly string[], mac: string | undefined): string =>
-  [...addresses.map(spelled).toSorted(), ...(mac === undefined ? [] : [mac.toLowerCase()])].join(
-    ' ',
-  );
-
-const spelled = (text: string): string => {
-  const address = parseAddress(text.split('/', 1)[0] ?? '');
-  return address ? addressText(address) : text;
-};
+  [
+    ...addresses.map((text) => spelling(withoutLength(text))).toSorted(),
+    ...(mac === undefined ? [] : [mac.toLowerCase()]),
+  ].join(' ');

@@ -9,6 +9,7 @@ import {
   parseAddress,
   parseBlock,
   WIDTH,
+  withoutLength,
   type Address,
   type Block,
 } from '#shared/policy/address-blocks.ts';
@@ -163,7 +164,7 @@ export const withLengths = ({ blocks }: Plan, addresses: readonly string[]): str
 
 /** Those of a network that an address is of; undefined: of none. */
 export const indexOf = ({ blocks }: Plan, text: string): number | undefined => {
-  const address = parseAddress(text.split('/', 1)[0] ?? '');
+  const address = parseAddress(withoutLength(text));
   if (address === undefined) return undefined;
   for (const block of blocks) {
     const offset = offsetOf(block, address);

@@ -9,7 +9,7 @@ import {
   type Group,
   type PolicyPod,
 } from '#shared/policy/group-members.ts';
-import { spelled } from '#shared/policy/address-blocks.ts';
+import { spelling } from '#shared/policy/address-blocks.ts';
 import { sharedAmong } from '#shared/policy/shares.ts';
 import type { PortOfPod } from './types.ts';
 
@@ -44,7 +44,7 @@ export type MembersFacts = {
 
 export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Members => {
   const portsOf = Map.groupBy(ports, ({ pod }) => pod);
-  const withPort = new Set(ports.flatMap(({ addresses }) => addresses.map(spell)));
+  const withPort = new Set(ports.flatMap(({ addresses }) => addresses.map(spelling)));
   const found = new Map<string, GroupMembers>();
 
   const podsOf = (group: Group): PolicyPod[] =>
@@ -67,7 +67,7 @@ export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Membe
     const addressesIn = (of: readonly PolicyPod[]): string[] => {
       const own = of.flatMap((pod) =>
         pod.addresses
-          .map(spell)
+          .map(spelling)
           .filter((one) => ownerOf(one)?.uid === pod.uid && !withPort.has(one)),
       );
       return [...new Set(own)].sort();
@@ -76,7 +76,7 @@ export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Membe
     const addresses = shared(group, { those, room: MAX_GROUP_MEMBERS, of: addressesIn });
     return {
       ports: theirs.carried.map(({ id }) => id).sort(),
-      portAddresses: theirs.carried.flatMap((port) => port.addresses.map(spell)),
+      portAddresses: theirs.carried.flatMap((port) => port.addresses.map(spelling)),
       addresses: addresses.carried.toSorted(),
       brought: Math.max(theirs.brought, addresses.brought),
     };
@@ -123,5 +123,3 @@ const byNumber = (one: number, other: number): number => one - other;
 
 /** The id of the group without its port. */
 export const selectorId = ({ port: _port, ...selector }: Group): string => groupId(selector);
-
-const spell = (text: string): string => spelled(text)?.address ?? text;

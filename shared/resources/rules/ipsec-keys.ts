@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { UciSection, UciValue } from '../../uci/model.ts';
-import { spelled } from '../../policy/address-blocks.ts';
+import { spelling } from '../../policy/address-blocks.ts';
 import type { Capabilities, IpsecDialect } from '../capabilities.ts';
 import type { Clash, Sharing } from '../kind.ts';
 import { NO } from '../render.ts';
@@ -30,7 +30,7 @@ const identity = (text: UciValue | undefined): string => {
     .replace(/^(@@?|(fqdn|dns|email|rfc822|userfqdn):)/, '');
   if (WORDS_FOR_ANYBODY.has(bare)) return ANYBODY;
   if (/^\/.*=/.test(bare)) return bare.slice(1).replaceAll('/', ',');
-  return spelled(bare)?.address ?? bare;
+  return spelling(bare);
 };
 
 /**

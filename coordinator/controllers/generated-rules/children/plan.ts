@@ -7,6 +7,7 @@ import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { withoutLength } from '#shared/policy/address-blocks.ts';
 import type { Child } from '#shared/resources/generation.ts';
 import { isStaying } from '../write.ts';
 import type { Family } from './lookup.ts';
@@ -66,7 +67,7 @@ export const planChildren = (
 /** Families of all addresses and networks that its spec holds. */
 const familiesIn = ({ spec }: RuleObject): Family[] =>
   Object.values(textsSchema.safeParse(spec).data ?? {}).flatMap((text): Family[] => {
-    const version = isIP(text.split('/')[0] ?? '');
+    const version = isIP(withoutLength(text));
     return version === 4 || version === 6 ? [version] : [];
   });
 
