@@ -327,8 +327,8 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
 
   const tellDifferences = (pod: PortPod): void => {
     const differences = sources.portsOfPod(pod.metadata.uid).flatMap((port) => {
-      const { names = [] } = sources.networks.store.byName('', port.spec.network)?.spec ?? {};
-      return differenceOf(port, pod.present, names) ?? [];
+      const network = sources.networks.store.byName('', port.spec.network);
+      return (network && differenceOf(port, pod, network)) ?? [];
     });
     if (differences.length > 0) announcer.differs(pod, differences);
   };

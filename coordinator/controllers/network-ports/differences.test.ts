@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { differenceOf } from './differences.ts';
 import type { PresentAddresses } from './objects.ts';
-import { port } from './testing.ts';
+import { networkObject, port } from './testing.ts';
 
 const MAC = '02:00:00:00:00:01';
 const has = (some: Partial<PresentAddresses> = {}): PresentAddresses[] => [
   { name: 'edge/mv', interface: 'net0', addresses: ['10.1.0.1', 'fd00::1'], mac: MAC, ...some },
 ];
 const difference = (present: readonly PresentAddresses[], given = port(1, 'a')) =>
-  differenceOf(given, present, ['net-a', 'edge/mv']);
+  differenceOf(given, { present }, networkObject({ names: ['net-a', 'edge/mv'] }));
 
 describe('what a pod has', () => {
   it.each<[string, PresentAddresses[]]>([

@@ -364,6 +364,6 @@ const ageOf = ({ metadata: { creationTimestamp, uid } }: ManagedNetwork): string
   `${creationTimestamp} ${uid}`;
 
 export const presentOf = (
-  { present }: PortPod,
+  { present }: Pick<PortPod, 'present'>,
   { spec }: ManagedNetwork,
 ): readonly PresentAddresses[] => present.filter(({ name }) => spec.names.includes(name));
