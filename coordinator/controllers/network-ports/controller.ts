@@ -26,10 +26,10 @@ import { asksOf, type Ask } from './asks.ts';
 import {
   decidePod,
   decidePort,
+  isHeld,
   isKeeper,
   isKept,
   isOfSlot,
-  isReleased,
   nameOfPod,
   portName,
   type Claim,
@@ -208,7 +208,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
   /** What earlier looks have claimed beside these. It was never on this pod. */
   const giveBack = async (uid: string, claims: readonly Claim[], signal: AbortSignal) => {
     for (const port of besides(sources.portsOfPod(uid), claims)) {
-      if (isReleased(port) || isKept(port)) continue;
+      if (!isHeld(port)) continue;
       if (port.spec.claim.before === undefined) await writes.remove(port, signal);
       else await writes.change(port, { status: statusSince('keptSince', clock) }, signal);
     }

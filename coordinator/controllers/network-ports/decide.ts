@@ -77,6 +77,9 @@ export const isReleased = ({ status }: NetworkPort): boolean => status?.released
 export const isKept = (port: NetworkPort): boolean =>
   !isReleased(port) && port.status?.keptSince !== undefined;
 
+/** A pod has it. */
+export const isHeld = (port: NetworkPort): boolean => !isReleased(port) && !isKept(port);
+
 export const nameOfPod = ({ namespace, pod }: NetworkPortSpec['claim']): string =>
   `${namespace}/${pod}`;
 
@@ -175,25 +178,28 @@ export const claimOf = (
   ...(isKeeper(pod.keeper) && { keeper: pod.keeper }),
 });
 
-/** It was the pod's before this one: of the same keeper, in a StatefulSet of the same name. */
+/**
+ * It was the pod's before this one: of the same keeper, in a StatefulSet of the same name. It is
+ * kept, or another pod has it.
+ */
 export const isOfSlot = (
-  { spec: { claim }, status }: NetworkPort,
+  port: NetworkPort,
   { keeper, namespace, name, uid }: Omit<WaitingPod, 'texts'>,
-  device: string = claim.interface,
-): boolean =>
-  isKeeper(keeper) &&
-  claim.keeper?.uid === keeper.uid &&
-  claim.namespace === namespace &&
-  claim.interface === device &&
-  (keeper.kind === 'Deployment' || claim.pod === name) &&
-  isEarlier(claim.uid === uid, status);
+  device: string = port.spec.claim.interface,
+): boolean => {
+  const { claim } = port.spec;
+  return (
+    isKeeper(keeper) &&
+    claim.keeper?.uid === keeper.uid &&
+    claim.namespace === namespace &&
+    claim.interface === device &&
+    (keeper.kind === 'Deployment' || claim.pod === name) &&
+    (isKept(port) || (isHeld(port) && claim.uid !== uid))
+  );
+};
 
 export const isKeeper = (keeper: WaitingPod['keeper']): keeper is Keeper =>
   keeper !== undefined && !('problem' in keeper);
-
-/** It is kept, or another pod has it. */
-const isEarlier = (isOwn: boolean, status: NetworkPort['status']): boolean =>
-  status?.releasedAt === undefined && (!isOwn || status?.keptSince !== undefined);
 
 /** `held`: by the pod before it, in words. Undefined: nothing is kept for it. */
 const keptFor = (
@@ -203,7 +209,7 @@ const keptFor = (
   { ports, view }: { ports: readonly NetworkPort[]; view: View },
 ): { held: string } | Required<Pick<Claim, 'resting' | 'spec'>> | undefined => {
   const earlier = ports.filter((port) => isOfSlot(port, pod, ask.interface));
-  const held = earlier.find((port) => !isKept(port));
+  const held = earlier.find(isHeld);
   if (held) return { held: beforeMessage(held, pod, view) };
   const resting = earlier.find((port) => isAsked(port, ask, plan));
   return resting && { resting, spec: keptSpec(resting, pod) };
@@ -292,10 +298,7 @@ const indexFor = ({
 };
 
 const isOf = (port: NetworkPort, uid: string, name: string): boolean =>
-  !isReleased(port) &&
-  !isKept(port) &&
-  port.spec.claim.uid === uid &&
-  port.spec.claim.interface === name;
+  isHeld(port) && port.spec.claim.uid === uid && port.spec.claim.interface === name;
 
 /** The annotation can have changed since it was claimed. */
 const isAsked = ({ spec }: NetworkPort, { fixed, mac }: Ask, plan: Plan): boolean =>
@@ -334,7 +337,7 @@ const fullMessage = ({ object, ports, foreign }: KnownNetwork, plan: Plan): stri
   const resting = ports.filter(isReleased).length;
   const kept = ports.filter(isKept).length;
   const users = [
-    `${ports.length - resting - kept} have pods`,
+    `${ports.filter(isHeld).length} have pods`,
     ...(kept > 0 ? [`${kept} are kept for the next pod of their owner`] : []),
     ...(resting > 0 ? [`${resting} rest`] : []),
     ...(foreign.size > 0 ? [`${foreign.size} are in use by pods that did not wait for them`] : []),
