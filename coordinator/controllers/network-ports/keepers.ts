@@ -57,14 +57,19 @@ const reviewedSchema = z.looseObject({
   metadata: z.looseObject({ name: z.string().default('') }),
   spec: specSchema,
 });
+type Reviewed = z.infer<typeof reviewedSchema>;
 
 /** Why the pods of a workload or CNFDeployment cannot keep addresses, if they are to. */
 export const keepProblem = (workload: unknown): string | undefined => {
   const { data } = reviewedSchema.safeParse(workload);
-  const text = data && keepOf(data.spec);
-  if (data === undefined || text === undefined) return undefined;
-  const { kind, metadata, spec } = data;
-  return textProblem(text) ?? ownerProblem(`${kind} ${metadata.name}`, kind, spec);
+  return data && problemOf(data);
+};
+
+const problemOf = ({ kind, metadata, spec }: Reviewed): string | undefined => {
+  const text = keepOf(spec);
+  return text === undefined
+    ? undefined
+    : (textProblem(text) ?? ownerProblem(`${kind} ${metadata.name}`, kind, spec));
 };
 
 const textProblem = (text: string): string | undefined =>
@@ -94,7 +99,7 @@ export const isKeptBy = (
 ): boolean => {
   if (keeper === undefined || keeper.metadata.deletionTimestamp !== undefined) return false;
   const { kind, metadata, spec } = keeper;
-  if (keepOf(spec) === undefined || keepProblem(keeper) !== undefined) return false;
+  if (keepOf(spec) === undefined || problemOf(keeper) !== undefined) return false;
   const replicas = spec.replicas ?? 1;
   if (kind !== 'StatefulSet') return replicas > 0;
   const ordinal = ordinalOf(metadata.name, claim.pod);
@@ -153,8 +158,9 @@ export const createKeepers = (client: Pick<KubeClient, 'get'>): Keepers => {
     of: async ({ keep, metadata: { name, namespace } }, signal) => {
       if (keep === undefined) return undefined;
       const { controller, text } = keep;
-      const wrong = textProblem(text) ?? (controller ? undefined : noKeeper(`pod ${name}`));
-      if (controller === undefined || wrong !== undefined) return { problem: wrong ?? '' };
+      const wrong = textProblem(text);
+      if (wrong !== undefined) return { problem: wrong };
+      if (controller === undefined) return { problem: noKeeper(`pod ${name}`) };
       const { uid, ...ref } = await ownerOf(controller, namespace, signal);
       const what = `${ref.kind} ${ref.name}`;
       const kind = isOfApps(ref) ? KEEPING.find((one) => one === ref.kind) : undefined;
