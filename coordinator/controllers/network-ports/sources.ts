@@ -184,10 +184,7 @@ export class PortSources {
   }
 
   portsOfPod(uid: string): NetworkPort[] {
-    return this.#withWritten(
-      this.ports.store.by('pod', uid),
-      ({ spec }) => spec.claim.uid === uid,
-    ).filter(({ spec }) => spec.claim.uid === uid);
+    return this.#withWritten(this.ports.store.by('pod', uid), ({ spec }) => spec.claim.uid === uid);
   }
 
   /** Those that it has for its pods, and for their next ones. */
@@ -195,7 +192,7 @@ export class PortSources {
     return this.#withWritten(
       this.ports.store.by('keeper', uid),
       ({ spec }) => spec.claim.keeper?.uid === uid,
-    ).filter(({ spec }) => spec.claim.keeper?.uid === uid);
+    );
   }
 
   networkNamed(name: string): ManagedNetwork | undefined {
@@ -302,7 +299,7 @@ export class PortSources {
           foreign.set(index, `${pod.metadata.namespace}/${pod.metadata.name}`);
         else doubtful.add(index);
       }
-    return { foreign, doubtful: doubtful.difference(new Set(foreign.keys())) };
+    return { foreign, doubtful: doubtful.difference(foreign) };
   }
 
   #withWritten(shown: readonly NetworkPort[], isOf: (port: NetworkPort) => boolean): NetworkPort[] {
@@ -313,7 +310,8 @@ export class PortSources {
     const others = [...this.#written.values(), ...this.#lost.values()].filter(
       (port) => isOf(port) && !isShown(port),
     );
-    return [...shown.map((port) => this.#latest(port)), ...others];
+    // What the watch shows as such may be of another pod since.
+    return [...shown.map((port) => this.#latest(port)).filter(isOf), ...others];
   }
 
   #latest(shown: NetworkPort): NetworkPort {
