@@ -87,7 +87,7 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
     onPod: (uid) => controller.mark(`pod ${uid}`),
     onGone: announcer.forget,
   });
-  const writes = createPortWrites(client, sources);
+  const writes = createPortWrites(client, sources, clock);
   const common = {
     ...deps,
     sources,
@@ -172,7 +172,7 @@ type Common = NetworkPortsDeps & {
 };
 
 const createPodReconciler = (deps: Common): Reconciler['pod'] => {
-  const { announcer, attachments, client, clock, keepers, log, sources, writes } = deps;
+  const { announcer, attachments, client, keepers, log, sources, writes } = deps;
   /** As the watch shows them still. */
   const opened = new WeakSet<PortPod>();
 
@@ -210,7 +210,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     for (const port of besides(sources.portsOfPod(uid), claims)) {
       if (!isHeld(port)) continue;
       if (port.spec.claim.before === undefined) await writes.remove(port, signal);
-      else await writes.change(port, { status: statusSince('keptSince', clock) }, signal);
+      else await writes.leave(port, 'keptSince', signal);
     }
   };
 
@@ -219,8 +219,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     const { keeper } = pod;
     if (!isKeeper(keeper)) return;
     for (const port of besides(sources.portsOfKeeper(keeper.uid), claims))
-      if (isKept(port) && isOfSlot(port, pod))
-        await writes.change(port, { status: statusSince('releasedAt', clock) }, signal);
+      if (isKept(port) && isOfSlot(port, pod)) await writes.leave(port, 'releasedAt', signal);
   };
 
   /** All or none. */
@@ -268,17 +267,6 @@ const besides = (ports: readonly NetworkPort[], claims: readonly Claim[]): Netwo
   return ports.filter(({ metadata }) => !names.has(metadata.name));
 };
 
-/** No pod has it since now. */
-const statusSince = (
-  field: 'keptSince' | 'releasedAt',
-  { now }: Pick<NetworkPortsDeps['clock'], 'now'>,
-): object => ({
-  keptSince: null,
-  [field]: new Date(now()).toISOString(),
-  node: null,
-  active: false,
-});
-
 const createPortReconciler = (deps: Common): Reconciler['port'] => {
   const { announcer, client, clock, keepers, log, sources, writes } = deps;
 
@@ -308,8 +296,8 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     const isToBeKept = await keepers.keeps(port, signal);
     // No watch tells of its keeper.
     if (isToBeKept && isKept(port)) return { againInMs: AGAIN_MS };
-    const status = statusSince(isToBeKept ? 'keptSince' : 'releasedAt', clock);
-    return (await writes.change(port, { status }, signal)) ? { againInMs: 0 } : OVERTAKEN;
+    const since = isToBeKept ? 'keptSince' : 'releasedAt';
+    return (await writes.leave(port, since, signal)) ? { againInMs: 0 } : OVERTAKEN;
   };
 
   const take = async (port: NetworkPort, next: PortStep, signal: AbortSignal): Promise<Outcome> => {
@@ -317,8 +305,7 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     if (next.step === 'release') return await release(port, signal);
     if (next.step === 'delete') return (await writes.remove(port, signal)) ? 'done' : OVERTAKEN;
     if (next.step === 'note') {
-      const status = { node: next.node, active: true, keptSince: null };
-      return (await writes.change(port, { status }, signal)) ? 'done' : OVERTAKEN;
+      return (await writes.note(port, next.node, signal)) ? 'done' : OVERTAKEN;
     }
     if (next.step === 'none') return 'done';
     announcer.held(port, next.node);
@@ -361,20 +348,11 @@ const createNetworkReconciler =
       'problem' in plan || isAdopted(network)
         ? (network.status?.conflicts ?? [])
         : await adopt(network, plan, { keepers, sources, writes, signal });
-    const { doubtful, foreign, ports } = sources.known(network);
     for (const pod of sources.podsNaming(network))
       if (pod.isCnf && !isGated(pod) && sources.portsOfPod(pod.metadata.uid).length === 0)
         announcer.unmanaged(pod, [name]);
-    const status = statusOf({
-      network,
-      plan,
-      ports,
-      foreign,
-      doubtful,
-      conflicts,
-      unobeyed,
-      now: clock.now(),
-    });
+    const known = { ...sources.known(network), plan };
+    const status = statusOf({ ...known, conflicts, unobeyed, now: clock.now() });
     if (isDeepStrictEqual(status, network.status)) return outcome;
     const fence = { client, resource: managedNetworkResource, object: network };
     await replaceStatus(fence, status, { signal });

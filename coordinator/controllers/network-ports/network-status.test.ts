@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
 import { statusOf } from './network-status.ts';
-import { networkObject } from './testing.ts';
-import { planOf } from './subnets.ts';
+import { known } from './testing.ts';
 
 describe('the status of a network', () => {
-  const network = networkObject();
   const facts = {
-    network,
-    plan: planOf(network.spec),
-    ports: [],
-    foreign: new Map<number, string>(),
-    doubtful: new Set<number>(),
+    ...known(),
     conflicts: [],
     unobeyed: [],
     now: 0,

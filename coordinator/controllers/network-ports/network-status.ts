@@ -1,5 +1,4 @@
 /** The status of a ManagedNetwork. Pure. */
-import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import {
   MAX_CONFLICT,
   MAX_CONFLICTS,
@@ -8,15 +7,9 @@ import {
 } from '#shared/resources/other-kinds/managed-network.ts';
 import { conditionOf } from '../../rule-status/conditions.ts';
 import { truncated } from '../../rule-status/wording.ts';
-import { isReleased } from './decide.ts';
-import type { Plan } from './subnets.ts';
+import { isReleased, type KnownNetwork } from './decide.ts';
 
-export type NetworkFacts = {
-  network: ManagedNetwork;
-  plan: Plan | { problem: string };
-  ports: readonly NetworkPort[];
-  foreign: ReadonlyMap<number, string>;
-  doubtful: ReadonlySet<number>;
+export type NetworkFacts = KnownNetwork & {
   conflicts: readonly string[];
   /** Attachments that do not take addresses, and why. */
   unobeyed: readonly string[];
@@ -34,7 +27,7 @@ export const isAdopted = ({ status }: ManagedNetwork): boolean =>
   status?.conditions?.some(({ type, status: is }) => type === 'Adopted' && is === 'True') ?? false;
 
 export const statusOf = ({
-  network,
+  object: network,
   plan,
   ports,
   foreign,

@@ -10,13 +10,21 @@ import {
 } from '#shared/resources/other-kinds/network-port.ts';
 import { annotationsFor, portName, type Claim } from './decide.ts';
 import { otherGates, portPods, type PortPod } from './objects.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import type { PortSources } from './sources.ts';
 
 export type PortWrites = {
   /** Each is false when another look is needed, on what is known then. */
   claim: (claim: Claim, signal: AbortSignal) => Promise<boolean>;
   create: (spec: NetworkPortSpec, signal: AbortSignal) => Promise<boolean>;
-  change: (port: NetworkPort, fields: object, signal: AbortSignal) => Promise<boolean>;
+  /** Its pod runs there. */
+  note: (port: NetworkPort, node: string, signal: AbortSignal) => Promise<boolean>;
+  /** No pod has it since now. */
+  leave: (
+    port: NetworkPort,
+    since: 'keptSince' | 'releasedAt',
+    signal: AbortSignal,
+  ) => Promise<boolean>;
   remove: (port: NetworkPort, signal: AbortSignal) => Promise<boolean>;
   /** Addresses, names and the gate in one write. @throws KubeError, also of a conflict */
   open: (
@@ -27,9 +35,13 @@ export type PortWrites = {
 };
 
 const UNKEPT = { keeper: null, before: null };
-const TAKEN_OVER = { releasedAt: null, keptSince: null, node: null, active: false };
+const NO_NODE = { releasedAt: null, keptSince: null, node: null, active: false };
 
-export const createPortWrites = (client: KubeClient, sources: PortSources): PortWrites => {
+export const createPortWrites = (
+  client: KubeClient,
+  sources: PortSources,
+  clock: Pick<Clock, 'now'>,
+): PortWrites => {
   /** What is there now, whatever the watch has shown. */
   const lookAgain = async (name: string, signal: AbortSignal): Promise<false> => {
     sources.forget(name);
@@ -61,7 +73,11 @@ export const createPortWrites = (client: KubeClient, sources: PortSources): Port
     };
   };
 
-  const change: PortWrites['change'] = async ({ metadata }, fields, signal) => {
+  const change = async (
+    { metadata }: NetworkPort,
+    fields: object,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
     const { name, uid, resourceVersion } = metadata;
     const body = { metadata: { uid, resourceVersion }, ...fields };
     const patch = { type: 'merge', body } as const;
@@ -76,12 +92,17 @@ export const createPortWrites = (client: KubeClient, sources: PortSources): Port
 
   return {
     create,
-    change,
+    note: (port, node, signal) =>
+      change(port, { status: { node, active: true, keptSince: null } }, signal),
+    leave: (port, since, signal) => {
+      const status = { ...NO_NODE, [since]: new Date(clock.now()).toISOString() };
+      return change(port, { status }, signal);
+    },
     claim: ({ spec, resting }, signal) =>
       resting
         ? change(
             resting,
-            { spec: { ...spec, claim: { ...UNKEPT, ...spec.claim } }, status: TAKEN_OVER },
+            { spec: { ...spec, claim: { ...UNKEPT, ...spec.claim } }, status: NO_NODE },
             signal,
           )
         : create(spec, signal),
