@@ -24,7 +24,7 @@ export type LookUps = {
 
 type Asker = { namespace: string; onAnswer: () => void; signal: AbortSignal };
 
-type Known = LookUp & { backoff: Backoff };
+type Known = LookUp & { backoff: Backoff; asking: Promise<void> | undefined };
 
 /** How long an answer holds. */
 const HOLDS_MS = 300_000;
@@ -43,22 +43,22 @@ export const createLookUps = ({
   const known = new Recent<Known>({ most: MAX_TAGS });
 
   const ask = async (image: string, of: Known, by: Asker): Promise<void> => {
-    of.againAt = Infinity;
     let holdsMs = HOLDS_MS;
     try {
       of.answer = { digest: await digestOf(image, by) };
       of.backoff.reset();
     } catch (err) {
-      if (!by.signal.aborted) log.info({ image, err }, 'failed to look up what a tag stands for');
+      // The end of a term says nothing of the tag.
+      if (by.signal.aborted) return;
+      log.info({ image, err }, 'failed to look up what a tag stands for');
       const { reason, message } =
         err instanceof RegistryError
           ? err
           : { reason: 'RegistryUnreachable', message: 'no answer' };
       of.answer = { reason, message: `${image}: ${message}` };
-      holdsMs = by.signal.aborted ? 0 : of.backoff.next();
+      holdsMs = of.backoff.next();
     }
     of.againAt = clock.monotonic() + holdsMs;
-    by.onAnswer();
   };
 
   return {
@@ -69,10 +69,15 @@ export const createLookUps = ({
         answer: undefined,
         againAt: -Infinity,
         backoff: createBackoff(RETRY),
+        asking: undefined,
       };
       known.set(key, of);
-      if (of.againAt <= clock.monotonic()) void ask(image, of, by);
-      return of;
+      if (of.againAt > clock.monotonic()) return of;
+      of.asking ??= ask(image, of, by).finally(() => {
+        of.asking = undefined;
+      });
+      void of.asking.then(by.onAnswer);
+      return { answer: of.answer, againAt: Infinity };
     },
   };
 };
