@@ -149,9 +149,7 @@ const start = (): void => {
       },
     },
     addressesOf: () => new Map(),
-    lookUps: {
-      get: (image) => ({ answer: tags.get(image), againAt: performance.now() + 300_000 }),
-    },
+    lookUps: { get: (image) => ({ answer: tags.get(image), againInMs: 300_000 }) },
     reportedAt: () => undefined,
     addressWaitOf: (uid) => addressWaits.get(uid),
     record: (event) => events.push(event),

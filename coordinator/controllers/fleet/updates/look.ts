@@ -9,7 +9,7 @@ import { withDigests } from './image.ts';
 import type { LookUps } from './look-ups.ts';
 
 export type UpdateDeps = {
-  clock: Pick<Clock, 'monotonic' | 'now'>;
+  clock: Pick<Clock, 'now'>;
   lookUps: LookUps;
   /** To look again at that CNFDeployment. */
   mark: (key: string) => void;
@@ -31,7 +31,7 @@ export const lookAtUpdates = (
   const hash = templateHash(withDigests(asked, knownDigests(cnf, present)));
   const now = clock.now();
   const { namespace } = cnf.metadata;
-  let askAt = Infinity;
+  let askInMs = Infinity;
   const step = updateStep(cnf, memoryOf(cnf, hash), {
     now,
     present,
@@ -39,13 +39,13 @@ export const lookAtUpdates = (
     live: new Set(live.map(setOf)),
     answerTo: (image) => {
       const onAnswer = (): void => mark(keyOf(cnf));
-      const { answer, againAt } = lookUps.get(image, { namespace, onAnswer, signal });
-      askAt = Math.min(askAt, againAt);
+      const { answer, againInMs } = lookUps.get(image, { namespace, onAnswer, signal });
+      askInMs = Math.min(askInMs, againInMs);
       return answer;
     },
   });
   const { lookAt = Infinity } = step;
-  const dueInMs = Math.min(lookAt - now, askAt - clock.monotonic());
+  const dueInMs = Math.min(lookAt - now, askInMs);
   return {
     ...step,
     template: withDigests(asked, step.digests),

@@ -1,14 +1,12 @@
 /**
- * The addresses of host names, asked again when an answer has run out. A name that cannot be looked
- * up keeps its last addresses: an unavailable DNS server must not take a service away. Nothing
- * waits for a look-up, and each namespace has its own: names without an answer hold up no other
- * namespace.
+ * The addresses of host names. A name that cannot be looked up keeps its last addresses: an
+ * unavailable DNS server must not take a service away. Each namespace has its own look-ups: names
+ * without an answer hold up no other namespace.
  */
 import { isIP } from 'node:net';
-import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
+import { Answers, type Question } from '#shared/runtime/answers.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { Recent } from '#shared/util/recent.ts';
 import type { Family, Lookup } from './lookup.ts';
 
 export type Entry = {
@@ -30,18 +28,9 @@ export type AddressBookOptions = {
   clock: Clock;
 };
 
-type Known = Omit<Entry, 'againInMs'> & {
-  expiresAt: number;
-  backoff: Backoff;
-  asking: Promise<void> | undefined;
-};
+type Known = Omit<Entry, 'againInMs'>;
 
-type Asker = {
-  namespace: string;
-  /** There is an answer, or none could be had: `get` says what is known now. */
-  onAnswer: () => void;
-  signal: AbortSignal;
-};
+type Asker = { namespace: string } & Pick<Question<Known>, 'onAnswer' | 'signal'>;
 
 const RETRY = { baseMs: 2_000, maxMs: 60_000 };
 /** Names that no rule asks for are forgotten when there are more than this. */
@@ -51,74 +40,57 @@ const MAX_LOOKUPS = 8;
 
 export class AddressBook {
   readonly #options: AddressBookOptions;
-  readonly #known = new Recent<Known>({ most: MAX_NAMES });
+  readonly #answers: Answers<Known>;
   /** By namespace: those that wait for others to end. */
   readonly #lanes = new Map<string, { running: number; waiting: (() => void)[] }>();
 
   constructor(options: AddressBookOptions) {
     this.#options = options;
+    this.#answers = new Answers({ clock: options.clock, most: MAX_NAMES, retry: RETRY });
   }
 
   /** What is known, and has it asked where that has run out; undefined: nothing yet. */
-  get(name: string, { namespace, onAnswer, signal }: Asker): Entry | undefined {
-    const key = `${namespace}/${name}`;
-    const known = this.#entry(key);
-    const leftMs = known.expiresAt - this.#options.clock.monotonic();
-    if (leftMs <= 0) {
-      known.asking ??= this.#inTurn(namespace, () => this.#ask(name, known, signal)).finally(() => {
-        known.asking = undefined;
-        // However many names were asked for meanwhile.
-        this.#known.set(key, known);
-      });
-      void known.asking.then(onAnswer);
-    }
-    if (known.expiresAt === -Infinity) return undefined;
-    const { addresses, unknown, problem } = known;
-    return { addresses, unknown, problem, againInMs: leftMs > 0 ? leftMs : Infinity };
+  get(name: string, { namespace, ...by }: Asker): Entry | undefined {
+    const { answer, againInMs } = this.#answers.get(`${namespace}/${name}`, {
+      ...by,
+      ask: (before) => this.#inTurn(namespace, () => this.#ask(name, by.signal, before)),
+    });
+    return answer && { ...answer, againInMs };
   }
 
-  async #inTurn(namespace: string, look: () => Promise<void>): Promise<void> {
+  async #inTurn<T>(namespace: string, look: () => Promise<T>): Promise<T> {
     const lane = this.#lanes.getOrInsertComputed(namespace, () => ({ running: 0, waiting: [] }));
     if (lane.running < MAX_LOOKUPS) lane.running += 1;
     else await new Promise<void>((begin) => lane.waiting.push(begin));
-    await look();
+    const found = await look();
     const begin = lane.waiting.shift();
     if (begin) begin();
     else lane.running -= 1;
     if (lane.running === 0) this.#lanes.delete(namespace);
+    return found;
   }
 
-  #entry(key: string): Known {
-    const known = this.#known.get(key) ?? {
-      addresses: undefined,
-      unknown: undefined,
-      problem: undefined,
-      expiresAt: -Infinity,
-      backoff: createBackoff(RETRY),
-      asking: undefined,
-    };
-    this.#known.set(key, known);
-    return known;
-  }
-
-  async #ask(name: string, known: Known, signal: AbortSignal): Promise<void> {
-    const { clock, lookup, maxTtlMs, minTtlMs } = this.#options;
-    let holdsMs: number;
+  async #ask(
+    name: string,
+    signal: AbortSignal,
+    before: Known = { addresses: undefined, unknown: undefined, problem: undefined },
+  ): Promise<{ answer: Known; holdsMs: number | undefined }> {
+    const { lookup, maxTtlMs, minTtlMs } = this.#options;
     try {
       const { addresses, ttlSeconds, unanswered } = await lookup(name, signal);
-      const kept = (known.addresses ?? []).filter((address) => isIP(address) === unanswered);
+      const kept = (before.addresses ?? []).filter((address) => isIP(address) === unanswered);
       // What was answered once is known, also when it was that there is none.
-      const isNew = known.addresses === undefined || known.unknown === unanswered;
-      known.unknown = isNew ? unanswered : undefined;
-      known.addresses = [...addresses, ...kept];
-      known.problem = undefined;
-      known.backoff.reset();
-      holdsMs = Math.min(maxTtlMs, Math.max(minTtlMs, ttlSeconds * 1_000));
+      const isNew = before.addresses === undefined || before.unknown === unanswered;
+      return {
+        answer: {
+          addresses: [...addresses, ...kept],
+          unknown: isNew ? unanswered : undefined,
+          problem: undefined,
+        },
+        holdsMs: Math.min(maxTtlMs, Math.max(minTtlMs, ttlSeconds * 1_000)),
+      };
     } catch (error) {
-      if (signal.aborted) return;
-      known.problem = messageOf(error);
-      holdsMs = known.backoff.next();
+      return { answer: { ...before, problem: messageOf(error) }, holdsMs: undefined };
     }
-    known.expiresAt = clock.monotonic() + holdsMs;
   }
 }
