@@ -52,7 +52,6 @@ beforeEach(() => {
   events = [];
   told = new Map();
   addressWaits = new Map();
-
   tags = new Map();
   standing = () => IN_SYNC;
   agents = { heard: 10, known: 10 };
@@ -1061,6 +1060,14 @@ describe('updates in a window', () => {
   const silent = (set: string): void => {
     standing = (pod) => (pod.includes(set) ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
   };
+  /** The set with the second digest says nothing, until its deadline. */
+  const fails = async (spec: object): Promise<void> => {
+    await servesWith(ONE, spec);
+    registryHas(TWO);
+    silent('hash3');
+    await opensAt('02:00');
+    kubernetesMakes(3, { gate: 'False' });
+  };
   /** As Kubernetes does it when the earlier template is there again. */
   const goesBack = async (): Promise<void> => {
     expect(imageOf()).toBe(`openwrt:1@${ONE}`);
@@ -1162,11 +1169,7 @@ describe('updates in a window', () => {
   });
 
   it('go back at any time, and what failed is not tried again', async () => {
-    await servesWith(ONE, { progressDeadline: '90s' });
-    registryHas(TWO);
-    silent('hash3');
-    await opensAt('02:00');
-    kubernetesMakes(3, { gate: 'False' });
+    await fails({ progressDeadline: '90s' });
     await at('02:02');
     await goesBack();
     expect(toldOf('RollOutFailed')).toBe(1);
@@ -1194,11 +1197,7 @@ describe('updates in a window', () => {
   });
 
   it('are tried again after they failed when roll-set has changed', async () => {
-    await servesWith(ONE, { progressDeadline: '10s' });
-    registryHas(TWO);
-    silent('hash3');
-    await opensAt('02:00');
-    kubernetesMakes(3, { gate: 'False' });
+    await fails({ progressDeadline: '10s' });
     await pass(20);
     await goesBack();
     const known = api.get('cnfdeployments', 'cnf-1');
@@ -1213,11 +1212,7 @@ describe('updates in a window', () => {
   });
 
   it('stay without traffic when they fail with onFailure Pause, until there is a third', async () => {
-    await servesWith(ONE, { progressDeadline: '10s', onFailure: 'Pause' });
-    registryHas(TWO);
-    silent('hash3');
-    await opensAt('02:00');
-    kubernetesMakes(3, { gate: 'False' });
+    await fails({ progressDeadline: '10s', onFailure: 'Pause' });
     await pass(20);
     expect(statusOf()).toMatchObject({ stage: 'Failed', failedImages: { digests: [TWO] } });
     expect(imageOf()).toBe(`openwrt:1@${TWO}`);
