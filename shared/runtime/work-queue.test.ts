@@ -40,6 +40,17 @@ it('works a key once however often it was added', async () => {
   expect(queue.size).toBe(0);
 });
 
+it('waits for a day with a key that is due in a year', async () => {
+  const worked: string[] = [];
+  const queue = start({ work: async (key) => void worked.push(key) });
+  const dayMs = 86_400_000;
+  queue.add('a', 365 * dayMs);
+  await vi.advanceTimersByTimeAsync(dayMs - 1);
+  expect(worked).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(worked).toEqual(['a']);
+});
+
 it('takes the earlier of two times', async () => {
   const worked: string[] = [];
   const queue = start({ work: async (key) => void worked.push(key) });

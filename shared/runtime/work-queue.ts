@@ -37,6 +37,12 @@ type Entry = {
   backoff: Backoff;
 };
 
+/**
+ * A timer takes 24 days at most, and does not follow a wall clock that is set: what is due later is
+ * worked after this time already.
+ */
+const LONGEST_WAIT_MS = 86_400_000;
+
 export class WorkQueue<K> {
   readonly #options: WorkQueueOptions<K>;
   readonly #clock: Clock;
@@ -115,7 +121,10 @@ export class WorkQueue<K> {
       this.#pump();
     };
     if (delayMs <= 0) becomeReady();
-    else entry.waiting = { dueAt, cancel: this.#clock.after(delayMs, becomeReady) };
+    else {
+      const waitMs = Math.min(LONGEST_WAIT_MS, delayMs);
+      entry.waiting = { dueAt, cancel: this.#clock.after(waitMs, becomeReady) };
+    }
   }
 
   #pump(): void {

@@ -15,9 +15,6 @@ export type UpdateDeps = {
   mark: (key: string) => void;
 };
 
-/** A timer takes 24 days at most. */
-const MOST_MS = 86_400_000;
-
 /**
  * `template`: that of the spec as it is to be in the Deployment; `lookInMs` Infinity: only when
  * something changes.
@@ -45,10 +42,9 @@ export const lookAtUpdates = (
     },
   });
   const { lookAt = Infinity } = step;
-  const dueInMs = Math.min(lookAt - now, askInMs);
   return {
     ...step,
     template: withDigests(asked, step.digests),
-    lookInMs: dueInMs === Infinity ? Infinity : Math.min(MOST_MS, Math.max(0, dueInMs)),
+    lookInMs: Math.min(lookAt - now, askInMs),
   };
 };
