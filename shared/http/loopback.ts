@@ -1,13 +1,11 @@
 /** Whether a server at an address is reached from this host, or its pod, alone. */
-import { BlockList, isIPv6 } from 'node:net';
+import { within } from '../util/addresses.ts';
 
 /** Without brackets: `localhost`, `127.0.0.1`, `::1`. */
 export const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || LOOPBACK.check(hostname, isIPv6(hostname) ? 'ipv6' : 'ipv4');
+  hostname === 'localhost' || isLoopbackAddress(hostname);
 
 /** As a server listens at it. */
 export const hostIn = ({ hostname }: URL): string => hostname.replaceAll(/[[\]]/g, '');
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8);
-LOOPBACK.addAddress('::1', 'ipv6');
+const isLoopbackAddress = within(['127.0.0.0/8', '::1/128']);

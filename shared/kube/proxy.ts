@@ -5,9 +5,10 @@
  */
 import http from 'node:http';
 import https from 'node:https';
-import { BlockList, isIP, type Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { messageOf } from '../runtime/errors.ts';
 import { bareHost } from '../http/host.ts';
+import { within } from '../util/addresses.ts';
 import { own } from '../util/own.ts';
 
 export type Tunnel = {
@@ -147,8 +148,5 @@ const isIn = (text: string, host: string): boolean => {
   const family = isIP(base);
   if (length === undefined || family === 0 || isIP(host) !== family) return false;
   if (!/^\d{1,3}$/.test(length) || Number(length) > (family === 4 ? 32 : 128)) return false;
-  const type = family === 4 ? 'ipv4' : 'ipv6';
-  const block = new BlockList();
-  block.addSubnet(base, Number(length), type);
-  return block.check(host, type);
+  return within([text])(host);
 };

@@ -2,7 +2,8 @@
  * The kinds of values that rule specs are made of: addresses, ports, marks, names. None has control
  * characters, so each fits a UCI option.
  */
-import { BlockList, isIP, isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
+import { within } from '../util/addresses.ts';
 import { optionalText, optionalTextOrNumber, text, textOrNumber } from './schema.ts';
 import type { TextRule } from './schema.ts';
 
@@ -111,19 +112,10 @@ export const address = () =>
   });
 
 /** What no interface has, or shares: this host, loopback, multicast, reserved, IPv4 inside IPv6. */
-const UNFIT = { ipv4: new BlockList(), ipv6: new BlockList() };
-for (const network of [
-  '0.0.0.0/8',
-  '127.0.0.0/8',
-  '224.0.0.0/3',
-  '::/127',
-  '::ffff:0:0/96',
-  'ff00::/8',
-]) {
-  const [address = '', prefix] = network.split('/');
-  const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-  UNFIT[family].addSubnet(address, Number(prefix), family);
-}
+const isUnfit = {
+  ipv4: within(['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3']),
+  ipv6: within(['::/127', '::ffff:0:0/96', 'ff00::/8']),
+};
 
 /** An item of a list: an address as an interface has it. */
 export const interfaceAddress = () =>
@@ -134,7 +126,7 @@ export const interfaceAddress = () =>
     holds: (value) => {
       const [address = '', prefix] = value.split('/');
       const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-      return isNetwork(value) && Number(prefix ?? 1) > 0 && !UNFIT[family].check(address, family);
+      return isNetwork(value) && Number(prefix ?? 1) > 0 && !isUnfit[family](address);
     },
   });
 

@@ -1,5 +1,5 @@
-/** IP addresses as numbers, and back. */
-import { isIPv4, isIPv6 } from 'node:net';
+/** IP addresses as numbers, and back; and which are in networks. */
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 /** @param address one that `isIP` takes */
 export const numberOf = (address: string): bigint =>
@@ -20,6 +20,18 @@ export const addressOf = (number: bigint, family: 4 | 6): string => {
 /** Undefined when it is no address; one with a zone is none. */
 export const familyOf = (text: string): 4 | 6 | undefined =>
   isIPv4(text) ? 4 : isIPv6(text) && !text.includes('%') ? 6 : undefined;
+
+/** @param networks each an address and the length of its prefix, such as `10.0.0.0/8` */
+export const within = (networks: readonly string[]): ((address: string) => boolean) => {
+  const block = new BlockList();
+  for (const network of networks) {
+    const [base = '', length] = network.split('/');
+    block.addSubnet(base, Number(length), typeOf(base));
+  }
+  return (address) => block.check(address, typeOf(address));
+};
+
+const typeOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4');
 
 const joined = (parts: readonly number[], bits: bigint): bigint =>
   parts.reduce((sum, part) => (sum << bits) + BigInt(part), 0n);

@@ -6,13 +6,14 @@
 import { lookup as lookUpAddresses } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import { isIP, isIPv4, type LookupFunction } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import * as z from 'zod';
 import { exchange, type Answer } from '#shared/http/exchange.ts';
 import { createGate, type Gate } from '#shared/http/gate.ts';
 import { bareHost } from '#shared/http/host.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
+import { within } from '#shared/util/addresses.ts';
 import { jsonIn } from '#shared/util/json.ts';
 import { readCredentials, type Credentials } from './credentials.ts';
 import { DOCKER_HUB, isDigest, referenceOf, type ImageReference } from './image.ts';
@@ -242,18 +243,15 @@ const checkedLookup =
 
 /** From IPv6, what is given out for the Internet, without what stands for an address of IPv4. */
 const addressCheck = (networks: readonly string[]): ((address: string) => boolean) => {
-  const [named, internet, not] = [networks, ['2000::/3'], INTERNAL].map(blockOf);
-  return (address) => {
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (named?.check(address, family)) return true;
-    return (
-      !not?.check(address, family) && (family === 'ipv4' || !!internet?.check(address, family))
-    );
-  };
+  const isNamed = within(networks);
+  return (address) =>
+    isNamed(address) || (!isInternal(address) && (isIPv4(address) || isGivenOut(address)));
 };
 
+const isGivenOut = within(['2000::/3']);
+
 /** Registered at IANA as not globally reachable, or for more than one. */
-const INTERNAL = [
+const isInternal = within([
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -272,16 +270,7 @@ const INTERNAL = [
   '2001:db8::/32',
   '2002::/16',
   '3fff::/20',
-];
-
-const blockOf = (networks: readonly string[]): BlockList => {
-  const block = new BlockList();
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/');
-    block.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4');
-  }
-  return block;
-};
+]);
 
 const configured = async ({ caFile, configFile }: RegistryOptions) => {
   try {
