@@ -22,6 +22,7 @@ import { createNetworkPortsController } from './controller.ts';
 import { REST_MS } from './decide.ts';
 import { portNodes } from './objects.ts';
 import { networkObject } from './testing.ts';
+import { virtualAddresses } from './virtual-addresses.ts';
 
 let api: FakeFleetApi;
 let events: RecordedEvent[];
@@ -53,7 +54,7 @@ const kill = async (): Promise<void> => {
 };
 beforeEach(() => {
   api = new FakeFleetApi({
-    told: ['managednetworks', 'networkports', 'pods', 'nodes'],
+    told: ['managednetworks', 'networkports', 'pods', 'nodes', 'virtualaddresses'],
     ofCluster: ['managednetworks', 'networkports', 'nodes'],
   });
   events = [];
@@ -482,6 +483,48 @@ describe('a pod that says it has addresses', () => {
     old('older', NAMESPACE, 2, '10.97.0.1');
     network('a', 2);
     await expect.poll(claims, soon).toEqual(['a-1 older']);
+  });
+});
+
+describe('the address of a VirtualAddress', () => {
+  const holds = (name: string, namespace: string, ...addresses: string[]): void =>
+    void api.put(virtualAddresses, { metadata: { name, namespace }, spec: { addresses } });
+  const foreign = async () =>
+    (await api.client().get(managedNetworkResource, { name: 'a' })).status?.foreign;
+
+  it('is foreign: given to no pod, until it holds that no more', async () => {
+    holds('gw', NAMESPACE, '10.97.0.1/16', '192.0.2.1');
+    network('a', 1);
+    await expect.poll(foreign, soon).toBe(1);
+    const fixed = JSON.stringify({
+      interface: [{ name: 'net-a', interface: 'net0', ipAddress: '10.97.0.1' }],
+    });
+    pod('p', ['a']);
+    pod('fixed', [], {
+      metadata: { name: 'fixed', annotations: { [NFN_NETWORK_ANNOTATION]: fixed } },
+    });
+    await expect.poll(() => saidOf('p').join(), soon).toContain('1 are in use without');
+    await expect
+      .poll(() => saidOf('fixed').join(), soon)
+      .toContain(`VirtualAddress ${NAMESPACE}/gw has it`);
+    api.remove('pods', 'fixed');
+    holds('gw', NAMESPACE, '10.97.0.2', '192.0.2.1');
+    await expect.poll(() => addressesOf('p'), soon).toEqual(['10.97.0.1']);
+    api.remove('virtualaddresses', 'gw');
+    await expect.poll(foreign, soon).toBe(0);
+  });
+
+  it('is given last where the namespace of that gets none or has its share', async () => {
+    network('a', 4, { namespaces: [NAMESPACE, 'other'], perNamespace: 1 });
+    await expect.poll(claimable('a'), soon).toBe(true);
+    holds('greedy', 'other', '10.97.0.1', '10.97.0.2');
+    holds('stranger', 'elsewhere', '10.97.0.3');
+    await expect.poll(foreign, soon).toBe(3);
+    pod('p', ['a']);
+    await expect.poll(() => addressesOf('p'), soon).toEqual(['10.97.0.4']);
+    network('a', 4, { namespaces: [NAMESPACE, 'other'] });
+    pod('q', ['a']);
+    await expect.poll(() => addressesOf('q'), soon).toEqual(['10.97.0.3']);
   });
 });
 

@@ -1,8 +1,8 @@
 /**
- * Watches ManagedNetworks, NetworkPorts, nodes, and the pods that wait for addresses or have some
- * in such networks; owns NetworkPorts, each the claim of an address; writes them, the addresses
- * into pods behind our scheduling gate as it opens it, and the statuses of networks. What it has
- * given stands in NetworkPorts and pods alone.
+ * Watches ManagedNetworks, NetworkPorts, VirtualAddresses, nodes, and the pods that wait for
+ * addresses or have some in such networks; owns NetworkPorts, each the claim of an address; writes
+ * them, the addresses into pods behind our scheduling gate as it opens it, and the statuses of
+ * networks. What it has given stands in NetworkPorts and pods alone.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -157,7 +157,9 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
     run: async (signal) => {
       const early = [sources.networks.run(signal), sources.ports.run(signal)];
       await untilUsed(signal);
-      const late = signal.aborted ? [] : [sources.pods, sources.nodes, controller];
+      const late = signal.aborted
+        ? []
+        : [sources.pods, sources.nodes, sources.virtualAddresses, controller];
       await Promise.all([...early, ...late.map((each) => each.run(signal))]);
     },
   };

@@ -54,7 +54,7 @@ describe('a pod that waits', () => {
   });
 
   it('gets no address that a pod uses without having waited for it', () => {
-    const foreign = new Map([[1, 'other/wild']]);
+    const foreign = new Map([[1, 'pod other/wild']]);
     expect(claimsOf(decidePod(pod('a'), view([known({ foreign })])))).toEqual([
       'net0 edge-net-2 10.1.0.2 fd00::2',
     ]);
@@ -67,7 +67,7 @@ describe('a pod that waits', () => {
       { ports: [port(2, 'b')] },
       'pod edge/b has it, of 10.1.0.1-10.1.0.3',
     ],
-    ['foreign', { fixed: '10.1.0.2' }, { foreign: new Map([[2, 'x/y']]) }, 'pod x/y has it'],
+    ['foreign', { fixed: '10.1.0.2' }, { foreign: new Map([[2, 'pod x/y']]) }, 'pod x/y has it'],
     ['outside', { fixed: '10.1.0.9' }, {}, 'network edge-net gives 10.1.0.1-10.1.0.3'],
     ['unequal', { fixed: '10.1.0.2 fd00::3' }, {}, 'different offsets'],
   ])('waits for the address that it fixes while that is %s', (_, some, facts, message) => {

@@ -32,9 +32,9 @@ export type KnownNetwork = {
   plan: Plan | { problem: string };
   /** Its NetworkPorts, those that rest as well. */
   ports: readonly NetworkPort[];
-  /** Indexes in use without a NetworkPort, and by which pod. */
+  /** Indexes in use without a NetworkPort, and by which pod or VirtualAddress, in words. */
   foreign: ReadonlyMap<number, string>;
-  /** Those that pods say they use without having a share: given when no other is free. */
+  /** Those that are said to be in use without a share: given when no other is free. */
   doubtful: ReadonlySet<number>;
 };
 
@@ -320,9 +320,11 @@ const fixedIndex = (
     return { problem: `${wanted}: network ${network} gives ${plan.range}` };
   if (isFree(index)) return index;
   const port = ports.find(({ spec }) => spec.index === index);
-  const user = port ? nameOfPod(port.spec.claim) : (foreign.get(index) ?? 'the pod itself');
+  const user = port
+    ? `pod ${nameOfPod(port.spec.claim)}`
+    : (foreign.get(index) ?? 'the pod itself');
   return {
-    problem: `${wanted}: pod ${user} ${howHeld(port)}, of ${plan.range} of network ${network}`,
+    problem: `${wanted}: ${user} ${howHeld(port)}, of ${plan.range} of network ${network}`,
   };
 };
 
@@ -340,7 +342,7 @@ const fullMessage = ({ object, ports, foreign }: KnownNetwork, plan: Plan): stri
     `${ports.filter(isHeld).length} have pods`,
     ...(kept > 0 ? [`${kept} are kept for the next pod of their owner`] : []),
     ...(resting > 0 ? [`${resting} rest`] : []),
-    ...(foreign.size > 0 ? [`${foreign.size} are in use by pods that did not wait for them`] : []),
+    ...(foreign.size > 0 ? [`${foreign.size} are in use without a NetworkPort`] : []),
   ];
   return `network ${object.metadata.name} has no free address: of ${plan.indexes.length} in ${plan.range} ${users.join(', ')}`;
 };

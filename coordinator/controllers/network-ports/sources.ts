@@ -1,11 +1,12 @@
 /**
  * What addresses are given by, as the API server has it: a watch each of networks, NetworkPorts,
- * pods and nodes, with what this coordinator has written and no watch has shown yet.
+ * pods, nodes and VirtualAddresses, with what this coordinator has written and no watch has shown
+ * yet.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
-import { isLater } from '#shared/kube/objects.ts';
+import { isLater, type KubeObject } from '#shared/kube/objects.ts';
 import {
   managedNetworkResource,
   type ManagedNetwork,
@@ -21,6 +22,7 @@ import { isKept, isReleased, nameOfPod, type KnownNetwork } from './decide.ts';
 import { isAdopted } from './network-status.ts';
 import { isGated, portNodes, portPods, type PortPod, type PresentAddresses } from './objects.ts';
 import { addressesAt, conflictBetween, indexOf, planOf, type Plan } from './subnets.ts';
+import { virtualAddresses, type VirtualAddress } from './virtual-addresses.ts';
 
 export type PortSourcesOptions = {
   client: KubeClient;
@@ -40,6 +42,7 @@ type Planned = {
   plan: Plan;
   /** Those of its addresses that the pod has, by what its CNI says. */
   indexesOf: (pod: PortPod) => readonly number[];
+  indexesHeldBy: (holder: VirtualAddress) => readonly number[];
   /** An address of the NetworkPort that is not at its index, since the subnets are others now. */
   movedFrom: (port: NetworkPort) => string | undefined;
 };
@@ -49,6 +52,7 @@ export class PortSources {
   readonly ports: Reflector<NetworkPort>;
   readonly pods: Reflector<PortPod>;
   readonly nodes;
+  readonly virtualAddresses: Reflector<VirtualAddress>;
   readonly #options: PortSourcesOptions;
   /** As this coordinator has written them, until the watch shows it. */
   readonly #written = new Map<string, NetworkPort>();
@@ -108,10 +112,21 @@ export class PortSources {
           options.onPort(metadata.name);
       },
     });
+    this.virtualAddresses = new Reflector({
+      ...common,
+      resource: virtualAddresses,
+      onEvent: ({ type, object, old }) => {
+        if (type === 'updated' && isDeepStrictEqual(object.addresses, old.addresses)) return;
+        if (![object, ...(old ? [old] : [])].some((one) => this.#isInNetwork(one))) return;
+        this.markNetworks();
+        this.markWaiting();
+      },
+    });
   }
 
   isKnown(): boolean {
-    return [this.networks, this.ports, this.pods, this.nodes].every(({ state }) => state.listed);
+    const { networks, ports, pods, nodes, virtualAddresses: moving } = this;
+    return [networks, ports, pods, nodes, moving].every(({ state }) => state.listed);
   }
 
   /** Something is managed, or was. */
@@ -237,11 +252,23 @@ export class PortSources {
         const now = addressesAt(plan, spec.index);
         return spec.addresses.find((text, at) => text !== now[at]);
       };
+      const indexesIn = (texts: readonly string[]): number[] =>
+        texts.flatMap((text) => indexOf(plan, text) ?? []);
       const indexesOf = (pod: PortPod): number[] =>
-        presentOf(pod, network)
-          .flatMap(({ addresses }) => addresses)
-          .flatMap((text) => indexOf(plan, text) ?? []);
-      return { plan, indexesOf: oncePerObject(indexesOf), movedFrom: oncePerObject(movedFrom) };
+        indexesIn(presentOf(pod, network).flatMap(({ addresses }) => addresses));
+      return {
+        plan,
+        indexesOf: oncePerObject(indexesOf),
+        indexesHeldBy: oncePerObject(({ addresses }: VirtualAddress) => indexesIn(addresses)),
+        movedFrom: oncePerObject(movedFrom),
+      };
+    });
+  }
+
+  #isInNetwork(holder: VirtualAddress): boolean {
+    return this.networks.store.list().some(({ metadata }) => {
+      const planned = this.#planned(metadata.name);
+      return !('problem' in planned) && planned.indexesHeldBy(holder).length > 0;
     });
   }
 
@@ -268,9 +295,10 @@ export class PortSources {
   }
 
   /**
-   * Addresses that pods use without a NetworkPort, by what their annotations say, which any user
-   * with the right to change a pod writes: so a namespace keeps no more of them from others than
-   * its share, and none where it gets no address.
+   * Addresses in use without a NetworkPort: by what annotations of pods say, which any user with
+   * the right to change a pod writes, and VirtualAddresses, of which such a user makes any number.
+   * So a namespace keeps no more of them from others than its share, and none where it gets no
+   * address.
    */
   #foreign(
     network: ManagedNetwork,
@@ -292,13 +320,17 @@ export class PortSources {
       claims.add(spec.index);
       takeFrom(spec.claim.namespace);
     }
-    for (const pod of this.runningPods(network))
-      for (const index of planned.indexesOf(pod)) {
+    const use = ({ metadata }: KubeObject, kind: string, indexes: readonly number[]): void => {
+      const { namespace, name } = metadata;
+      for (const index of indexes) {
         if (claims.has(index) || foreign.has(index)) continue;
-        if (takeFrom(pod.metadata.namespace))
-          foreign.set(index, `${pod.metadata.namespace}/${pod.metadata.name}`);
+        if (takeFrom(namespace)) foreign.set(index, `${kind} ${namespace}/${name}`);
         else doubtful.add(index);
       }
+    };
+    for (const pod of this.runningPods(network)) use(pod, 'pod', planned.indexesOf(pod));
+    for (const one of this.virtualAddresses.store.list())
+      use(one, one.kind, planned.indexesHeldBy(one));
     return { foreign, doubtful: doubtful.difference(foreign) };
   }
 

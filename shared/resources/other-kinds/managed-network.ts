@@ -91,7 +91,9 @@ const statusSchema = z.object({
   free: count('Addresses that can be given, both of a pair counted once.'),
   claimed: count('NetworkPorts of pods.'),
   resting: count('Those that a pod had until some seconds ago.'),
-  foreign: count('Addresses that pods use and the coordinator has not given.'),
+  foreign: count(
+    'Addresses that pods use, or VirtualAddresses hold, and the coordinator has not given.',
+  ),
   conflicts: z
     .array(text(MAX_CONFLICT))
     .max(MAX_CONFLICTS + 1)

@@ -269,6 +269,27 @@ const watchAddresses = () => {
   };
 };
 
+it('gives no pod what a VirtualAddress holds, names that, and goes on when it is gone', async () => {
+  await networks.applied({
+    apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+    kind: 'VirtualAddress',
+    metadata: { name: 'gw', namespace, labels: { sdewanPurpose: 'cnf-gw' } },
+    spec: { interface: 'net1', addresses: ['10.65.0.10/16'] },
+  });
+  await networks.ready('shared', 65, 1);
+  await eventually(() => networks.statusOf('shared')).toMatchObject({ foreign: 1, free: 0 });
+  const entry = { name: 'net-shared', interface: 'net0', ipAddress: '10.65.0.10 fd00:65::a' };
+  const fixed = { [NFN_NETWORK_ANNOTATION]: JSON.stringify({ interface: [entry] }) };
+  await networks.applied(pod('asks', nodus('net-shared')), pod('fixes', fixed));
+  await eventually(() => networks.eventsOf('asks')).toContain('1 are in use without a NetworkPort');
+  await eventually(() => networks.eventsOf('fixes')).toContain(
+    `VirtualAddress ${namespace}/gw has it`,
+  );
+  await world.kubectl('delete', 'pod', 'fixes', '-n', namespace, ...FORCED);
+  await world.kubectl('delete', 'vip', 'gw', '-n', namespace);
+  await eventually(() => networks.claimedOf('shared')).toEqual(['asks 10.65.0.10 fd00:65::a']);
+});
+
 describe('a namespace that is deleted', () => {
   it('goes, and gives its addresses back', async () => {
     const place = await world.createNamespace();
