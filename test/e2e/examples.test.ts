@@ -1,7 +1,9 @@
-/** The files of deploy/examples, applied as the README says, on the simulator. */
+/** The files of deploy/examples, as they are, applied as the README says, on the simulator. */
+import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { examplesOnSimulator } from '../stack/examples.ts';
 import { e2eCluster } from './cluster.ts';
+
+const EXAMPLES = path.resolve(import.meta.dirname, '../../deploy/examples');
 
 describe('the examples', async () => {
   const cluster = await e2eCluster();
@@ -12,7 +14,7 @@ describe('the examples', async () => {
   });
 
   it('are accepted, and come in sync', async () => {
-    const apply = ['apply', '-n', namespace, '-f', examplesOnSimulator()];
+    const apply = ['apply', '-n', namespace, '-f', EXAMPLES];
     const { stderr } = await cluster.kubectl(apply);
     expect(stderr).toBe('');
     const named = ['sdewan', '-l', 'sdewanPurpose=cnf-1', '-n', namespace];

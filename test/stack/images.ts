@@ -12,6 +12,9 @@ export const COORDINATOR_IMAGE = 'sdewan-coordinator:dev';
 /** The CNF's image as the seed names it; the simulator stands for it. */
 export const CNF_IMAGE = 'integratedcloudnative/openwrt:dev';
 
+/** The name that deploy/examples give the image of deploy/cnf-image. */
+const EXAMPLE_IMAGE = 'cnf-openwrt:dev';
+
 const CLI = path.resolve(import.meta.dirname, '../../coordinator/cli/main.ts');
 
 const simulator = (): ImageProcess => ({
@@ -65,6 +68,7 @@ export const images = ({ watch = false, agentFlags = [] }: ImagesOptions = {}): 
     command: [process.execPath, ...flags, ...own, programFile(name)],
     env: COMPILE_CACHE,
   });
+  const openwrt = process.env['CNF_IS_DEVICE'] === '1' ? device() : simulator();
   return {
     // Pods share this machine's loopback: a port that the image maps, and its URL, are at the
     // address of the pod.
@@ -77,6 +81,7 @@ export const images = ({ watch = false, agentFlags = [] }: ImagesOptions = {}): 
       ...program('coordinator'),
       programs: { '/usr/local/bin/node /app/sdewan.mjs': [process.execPath, CLI] },
     },
-    [CNF_IMAGE]: process.env['CNF_IS_DEVICE'] === '1' ? device() : simulator(),
+    [CNF_IMAGE]: openwrt,
+    [EXAMPLE_IMAGE]: openwrt,
   };
 };

@@ -28,6 +28,10 @@ describe('an image', () => {
     await bench.run('late', { containers: [{ name: 'main', image }] });
     await bench.until('late', (pod) => waitingReason(pod, 'main') === 'ErrImagePull');
     await bench.until('late', (pod) => waitingReason(pod, 'main') === 'ImagePullBackOff');
+    const events = await bench.events('late');
+    const failed = events.find(({ reason }) => reason === 'Failed')?.message;
+    expect(failed).toMatch(/^Failed to pull image "harness\.test\/late": .*; there is: .*/);
+    expect(failed).toContain(SHELL);
 
     bench.cluster.registerImages({ [image]: { command: ['/bin/sh', '-c', RUN_UNTIL_STOPPED] } });
     const pod = await bench.until('late', isReady);
@@ -144,6 +148,20 @@ describe('init containers', () => {
     expect(containerOf(pod, 'second')?.restartCount).toBe(1);
     const target = { namespace: bench.namespace, pod: 'steps', container: 'main' };
     expect(await bench.cluster.readFile(target, '/data/order')).toBe('first\nsecond\nmain\n');
+  });
+});
+
+describe('an init container with a command that nothing stands for', () => {
+  it('ends, whatever the program of its image does', async () => {
+    const image = 'harness.test/service';
+    bench.cluster.registerImages({ [image]: { command: ['/bin/sh', '-c', RUN_UNTIL_STOPPED] } });
+    const command = ['sh', '-c', 'echo 1 >/proc/sys/net/ipv4/ip_forward'];
+    await bench.run('prepared', {
+      initContainers: [{ name: 'forwarding', image, command }],
+      containers: [{ name: 'main', image }],
+    });
+    const pod = await bench.until('prepared', isReady);
+    expect(containerOf(pod, 'forwarding')?.state['terminated']).toMatchObject({ exitCode: 0 });
   });
 });
 

@@ -3,7 +3,7 @@
  * process that uses the cluster can register one without asking the owner.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { hasCode } from './errors.ts';
@@ -13,6 +13,8 @@ export type ImageStore = {
   register: (images: Readonly<Record<string, ImageProcess>>) => void;
   /** Read anew each time: another process may have registered it a moment ago. */
   find: (image: string) => ImageProcess | undefined;
+  /** Of all that are registered, sorted. */
+  names: () => string[];
 };
 
 export const createImageStore = (directory: string): ImageStore => {
@@ -20,22 +22,29 @@ export const createImageStore = (directory: string): ImageStore => {
   const fileOf = (image: string) =>
     join(directory, `${createHash('sha256').update(image).digest('hex').slice(0, 32)}.json`);
 
+  const read = (file: string): { image: string; entry: ImageProcess } =>
+    JSON.parse(readFileSync(file, 'utf8'));
+
   return {
     register: (images) => {
       for (const [image, entry] of Object.entries(images)) {
         const unfinished = `${fileOf(image)}.${process.pid}`;
-        writeFileSync(unfinished, JSON.stringify(entry));
+        writeFileSync(unfinished, JSON.stringify({ image, entry }));
         renameSync(unfinished, fileOf(image));
       }
     },
     find: (image) => {
       try {
-        const entry: ImageProcess = JSON.parse(readFileSync(fileOf(image), 'utf8'));
-        return entry;
+        return read(fileOf(image)).entry;
       } catch (error) {
         if (hasCode(error, 'ENOENT')) return undefined;
         throw error;
       }
     },
+    names: () =>
+      readdirSync(directory)
+        .filter((file) => file.endsWith('.json'))
+        .map((file) => read(join(directory, file)).image)
+        .toSorted(),
   };
 };

@@ -4,7 +4,6 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { ROOT } from '../../../run/product-files.ts';
-import { examplesOnSimulator } from '../../../stack/examples.ts';
 import { steady, type Step } from './blocks.ts';
 import type { Printed } from './shell.ts';
 import type { Stage } from './stage.ts';
@@ -14,7 +13,6 @@ export type Outcome = { found: unknown; wanted: unknown; printed: string };
 
 /** In the midst of others; CI builds images by itself. */
 const IN_CI = /^npm run images/;
-const EXAMPLES = /^(kubectl apply -f) deploy\/examples\b/;
 const GOES_ON = /^sdewan dashboard/;
 /** What a page shows comes true by and by, and a person looks again. */
 const LOOKS = /^(kubectl get|sdewan (status|rules|explain|check|rollout status)) /;
@@ -37,11 +35,7 @@ export const followStep = async (
     await end();
     return { found: command, wanted: command, printed: '' };
   }
-  const given = command.replace(
-    EXAMPLES,
-    (_, apply: string) => `${apply} ${examplesOnSimulator()}`,
-  );
-  const run = (): Promise<Printed> => stage.run(given, namespace);
+  const run = (): Promise<Printed> => stage.run(command, namespace);
   if (!output) {
     const { code, text } = await run();
     const found = isDone(command, code) ? 'done' : text;

@@ -99,7 +99,7 @@ export const onEnded = (state: ContainerState, end: Termination): ContainerState
 };
 
 /** Nothing on this machine stands for the image; it may be registered later. */
-export const onImageMissing = (state: ContainerState, now: number): ContainerState => {
+export const onImageMissing = (state: ContainerState, why: string, now: number): ContainerState => {
   const again = state.phase.kind === 'waiting' && state.phase.reason.startsWith('Err');
   const delayMs = Math.min(
     Math.max(state.nextDelayMs * 2, IMAGE_BACKOFF.initialMs),
@@ -117,7 +117,7 @@ export const onImageMissing = (state: ContainerState, now: number): ContainerSta
       : {
           kind: 'waiting',
           reason: 'ErrImagePull',
-          message: `no process is registered for image "${image}"`,
+          message: `image "${image}": ${why}`,
         },
     notBefore: now + delayMs,
     nextDelayMs: delayMs,

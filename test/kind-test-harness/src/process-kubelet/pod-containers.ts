@@ -89,12 +89,10 @@ export const createPodContainers = (deps: PodContainersDeps): PodContainers => {
     const pod = deps.pod();
     const entry = context.images.find(image);
     if (!entry) {
-      change(name, (state) => onImageMissing(state, now()));
-      event(
-        'Warning',
-        'Failed',
-        `Failed to pull image "${image}": no process is registered for it`,
-      );
+      const known = context.images.names().join(', ') || 'none';
+      const why = `no process is registered for it; there is: ${known}`;
+      change(name, (state) => onImageMissing(state, why, now()));
+      event('Warning', 'Failed', `Failed to pull image "${image}": ${why}`);
       return;
     }
     const prepared = await prepareContainer({

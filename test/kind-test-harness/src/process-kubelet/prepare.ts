@@ -79,17 +79,23 @@ export const prepareContainer = async (input: PrepareInput): Promise<Prepared> =
   };
 };
 
+/** As a plain init container does, and the program of an image that is a service never. */
+const ENDS = ['/bin/sh', '-c', ':'];
+
 const commandOf = (
-  { container: { command, args = [] }, image }: PrepareInput,
+  { pod, container, image }: PrepareInput,
   localize: (arg: string) => string,
 ): string[] => {
+  const { command, args = [] } = container;
   const program = image.programs?.[command?.join(' ') ?? ''];
   // With a command of its own that is not registered, the spec's arguments are for that command,
   // which isn't run here.
-  return command && !program
-    ? [...image.command]
-    : [...(program ?? image.command), ...args.map(localize)];
+  if (command && !program) return runsToItsEnd(pod, container) ? [...ENDS] : [...image.command];
+  return [...(program ?? image.command), ...args.map(localize)];
 };
+
+const runsToItsEnd = ({ spec: { initContainers = [] } }: Pod, { name }: Container): boolean =>
+  initContainers.some((init) => init.name === name && init.restartPolicy !== 'Always');
 
 const trimSlash = (path: string): string => (path.length > 1 ? path.replace(/\/$/, '') : path);
 
