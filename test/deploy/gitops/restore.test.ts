@@ -118,22 +118,26 @@ describe('a backup', () => {
     const target = { namespace: NAMESPACE, pod: pod?.name ?? '' };
     return readUci((await readConfigFile(cluster, target, file)) ?? '');
   };
-  const caOf = async (cluster: Cluster): Promise<string> =>
-    (
-      await cluster.kubectl([
-        'get',
-        'configmap/sdewan-coordinator-ca',
-        `--namespace=${NAMESPACE}`,
-        '--output=jsonpath={.data.ca\\.crt}',
-      ])
-    ).stdout;
+  const textOf = async (cluster: Cluster, object: string, field: string): Promise<string> => {
+    const output = `--output=jsonpath={${field}}`;
+    return (await cluster.kubectl(['get', object, `--namespace=${NAMESPACE}`, output])).stdout;
+  };
+  const caOf = (cluster: Cluster): Promise<string> =>
+    textOf(cluster, 'configmap/sdewan-coordinator-ca', '.data.ca\\.crt');
 
   beforeAll(async () => {
     const [one, other] = await Promise.all([prepared(), prepared()]);
     first = one.cluster;
     second = other.cluster;
-    const data = { psk: KEY };
-    const vpn = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'vpn' }, stringData: data };
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap' };
+    await apply(first, NAMESPACE, { ...owner, metadata: { name: 'vault' } });
+    const uid = await textOf(first, 'configmap/vault', '.metadata.uid');
+    const vpn = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'vpn', ownerReferences: [{ ...owner, name: 'vault', uid }] },
+      stringData: { psk: KEY },
+    };
     // They are seconds older than what comes when the CNF runs.
     await apply(first, NAMESPACE, vpn, ...zones);
     await apply(first, NAMESPACE, older, proposal, one.cnf);
@@ -186,6 +190,11 @@ describe('a backup', () => {
     const rules = await observeRules(second, NAMESPACE);
     expect(rules.map(ruleId)).toEqual(expect.arrayContaining(saved.map(ruleId)));
     expect(rules.filter(({ status }) => status?.inSync === true)).toEqual([]);
+  });
+
+  it('restores Secrets, which objects of the first cluster own no longer', async () => {
+    expect(await textOf(first, 'secret/vpn', '.metadata.ownerReferences')).toContain('vault');
+    expect(await textOf(second, 'secret/vpn', '.metadata.ownerReferences')).toBe('');
   });
 
   it('brings a fresh CNF to what the first one has, in its order', async () => {
