@@ -656,7 +656,7 @@ const programs = ({ closed }: Places): Case[] => {
     {
       policy: 'sdewan-programs',
       message:
-        "spec.connections: local_updown and remote_updown must be one of /etc/updown, /etc/updown_oip; ConfigMap sdewan-programs of the coordinator's namespace lists them",
+        'spec.connections: local_updown and remote_updown must be one of /etc/updown, /etc/updown_oip; ValidatingAdmissionPolicy sdewan-programs lists them',
       who: 'operator',
       denied: {
         'have a shell run': create(host('a', { local_updown: '/bin/sh' })),

@@ -121,3 +121,8 @@ it('has a NetworkPolicy that an overlay can add, with the addresses of API serve
   });
   expect(await cluster.kubectl(dryRun, { stdin })).toMatchObject({ code: 0 });
 });
+
+it('has no policy with parameters, which an API server no longer finds once it was removed', async () => {
+  const objects = await installedObjects(await connectCluster());
+  expect(objects.filter((object) => /"param(Kind|Ref)"/.test(JSON.stringify(object)))).toEqual([]);
+});

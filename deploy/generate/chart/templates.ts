@@ -47,7 +47,7 @@ export const chartOf = (): { values: Values; templates: Templates } => {
   const values = valuesOf({
     deployment,
     maxUnavailable: budget.spec.maxUnavailable,
-    updownPrograms: linesOf(configMapSchema.parse(one('ConfigMap', 'sdewan-programs'))),
+    updownPrograms: programsIn(one('ValidatingAdmissionPolicy', 'sdewan-programs')),
   });
   const crds = base.filter(({ kind }) => kind === 'CustomResourceDefinition');
   const others = base.filter((each) => !crds.includes(each));
@@ -69,14 +69,22 @@ export const chartOf = (): { values: Values; templates: Templates } => {
 };
 
 const budgetSchema = z.looseObject({ spec: z.looseObject({ maxUnavailable: z.unknown() }) });
-const configMapSchema = z.looseObject({ data: z.record(z.string(), z.string()) });
-const linesOf = ({ data }: z.infer<typeof configMapSchema>): string[] =>
-  (data['updown'] ?? '').trim().split('\n');
+const programsSchema = z.looseObject({
+  spec: z.looseObject({
+    variables: z.tuple(
+      [z.object({ name: z.literal('allowed'), expression: z.string() })],
+      z.unknown(),
+    ),
+  }),
+});
+/** CEL, and JSON. */
+const programsIn = (policy: Manifest): string[] =>
+  z.array(z.string()).parse(JSON.parse(programsSchema.parse(policy).spec.variables[0].expression));
 
 /** One file for what belongs together. */
 const fileOf = ({ kind }: Manifest): string => {
   if (/Role|ServiceAccount/.test(kind)) return 'rights.yaml';
-  if (/^ValidatingAdmissionPolicy|ConfigMap/.test(kind)) return 'policies.yaml';
+  if (/^ValidatingAdmissionPolicy/.test(kind)) return 'policies.yaml';
   return /Webhook/.test(kind) ? 'webhooks.yaml' : 'coordinator.yaml';
 };
 
@@ -118,10 +126,12 @@ const OPENED: Readonly<Record<string, Open>> = {
       spec: { ...spec, maxUnavailable: value('.Values.podDisruptionBudget.maxUnavailable') },
     };
   },
-  'ConfigMap sdewan-programs': (manifest, { value }) => ({
-    ...manifest,
-    data: { updown: value(String.raw`printf "%s\n" (join "\n" .Values.updownPrograms)`) },
-  }),
+  'ValidatingAdmissionPolicy sdewan-programs': (manifest, { value }) => {
+    const { spec } = programsSchema.parse(manifest);
+    const [allowed, ...others] = spec.variables;
+    const expression = value('toJson .Values.updownPrograms');
+    return { ...manifest, spec: { ...spec, variables: [{ ...allowed, expression }, ...others] } };
+  },
   MutatingWebhookConfiguration: (manifest, template) => openWebhooks(manifest, template),
   ValidatingWebhookConfiguration: (manifest, template) => openWebhooks(manifest, template),
 };

@@ -91,7 +91,7 @@ export const connectionFields = () => ({
     .enum(['start', 'add', 'route'])
     .describe('start: connect at once; route: connect on traffic; add: wait for the other side.'),
   local_updown: command().describe(
-    'Program that strongSwan runs when the connection comes up or goes down: one that ConfigMap sdewan-programs lists.',
+    'Program that strongSwan runs when the connection comes up or goes down: one that policy sdewan-programs lists.',
   ),
   local_firewall: oneOf(['yes', 'no']).describe(
     'Whether strongSwan opens the firewall on this side; not with swanctl.',
