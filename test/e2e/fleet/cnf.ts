@@ -279,9 +279,9 @@ export const startTraffic = async (cluster: Cluster, namespace: string): Promise
       let connected = 'never connected';
       const sent = get({ host, port: PORT, agent: false, timeout: ANSWER_MS }, (response) => {
         const { statusCode } = response;
-        text(response).then((ip) => {
-          servedBy.add(ip);
-          if (statusCode !== 200) lost.push(`${statusCode} of ${ip} (${sentAt.toISOString()})`);
+        text(response).then((body) => {
+          if (statusCode === 200) servedBy.add(body);
+          else lost.push(`${statusCode} of ${body} (${sentAt.toISOString()})`);
           return resolve();
         }, fail);
       });

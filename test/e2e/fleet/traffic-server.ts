@@ -26,7 +26,8 @@ const SETTLED_MS = 1_000;
 
 const interfaces = ["config interface 'net3'", "\toption enabled '1'", "\toption family 'ipv4'"];
 
-let isConfigured = false;
+/** Of what must be in force; empty where all of it is. */
+let lacks = 'OpenWRT has not answered yet';
 let applied: number | undefined;
 let broughtAt: number | undefined;
 
@@ -45,7 +46,9 @@ const ask = (method: 'GET' | 'PUT', path: string, body = ''): Promise<string> =>
 const look = async (): Promise<string> => {
   const [state, mwan3] = await Promise.all([ask('GET', '/state'), ask('GET', '/config/mwan3')]);
   const inForce = new Set(state.match(/sdewan_rule_reject_\d+/g) ?? []).size;
-  isConfigured = inForce >= rules && mwan3.includes("config policy 'late'");
+  const isConfigured = inForce >= rules && mwan3.includes("config policy 'late'");
+  const sections = mwan3.match(/^config .*$/gm)?.join(', ');
+  lacks = isConfigured ? '' : `${inForce} of ${rules} rules, mwan3 has ${sections ?? 'nothing'}`;
   if (inForce >= rules) applied ??= Date.now();
   return mwan3;
 };
@@ -62,8 +65,10 @@ const administer = async (): Promise<void> => {
 
 const answer = async (response: ServerResponse): Promise<void> => {
   // On a busy machine the last look may be older than what the agent has reported since.
-  if (!isConfigured) await look().catch(() => undefined);
-  response.writeHead(isConfigured ? 200 : 503, { connection: 'close' }).end(ip);
+  if (lacks) await look().catch(() => undefined);
+  response
+    .writeHead(lacks ? 503 : 200, { connection: 'close' })
+    .end(lacks ? `${ip}, ${lacks}` : ip);
 };
 
 createServer((_, response) => void answer(response)).listen(9_000, ip);

@@ -44,7 +44,8 @@ export const personAt = async (
   page.on('console', (message) => {
     const text = message.text();
     // A page that is not there or needs a sign-in is one that is looked at here.
-    if (!/status of 40[14]/.test(text)) complaints.push(text);
+    // Chromium hands out the focus when it shows a page, and a person can be faster.
+    if (!/status of 40[14]|^Autofocus processing was blocked/.test(text)) complaints.push(text);
   });
   page.on('dialog', (dialog) => {
     complaints.push(`a dialog: ${dialog.message()}`);
