@@ -23,13 +23,13 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   authentication_method: psk
   pre_shared_key_from: { name: hub-key, key: psk }    # a Secret
   crypto_proposal: [strong]
-  connections: [{ name: hub, conn_type: tunnel, mode: start, local_sourceip: "%config", remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]`,
+  connections: [{ name: hub-net, conn_type: tunnel, mode: start, local_sourceip: "%config", remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]`,
   IpsecSite: `
   remote: 203.0.113.9
   authentication_method: psk
   pre_shared_key_from: { name: site-key, key: psk }
   crypto_proposal: [strong]
-  connections: [{ name: site, conn_type: tunnel, mode: start, local_subnet: 10.1.0.0/16, remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]`,
+  connections: [{ name: site-net, conn_type: tunnel, mode: start, local_subnet: 10.1.0.0/16, remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]`,
   CNFService: '{ fullname: api.example.com, port: 8443, dport: 443 }',
   CNFLocalService:
     '{ localservice: cache.edge, localport: 8080, remoteservice: cdn.example.com, remoteport: 80 }',

@@ -223,12 +223,12 @@ const placeOf = (kind: KindDefinition, usual: string): string => {
 };
 
 const whereIn = (kind: KindDefinition): string => {
-  const { uci, generates, holdsKeys } = kind;
+  const { uci, generates, holdsKeys, secrets } = kind;
   if (!isRule(kind)) return ' No rule: no agent reads it.';
   if (generates) return ' See [services](services.md).';
   if (!uci) return '';
   const keys = holdsKeys
-    ? ' It may hold keys: agents read it where [the CNF has a service account of its own](security.md#rights).'
+    ? ` It may hold keys: agents read it where [the CNF has a service account of its own](security.md#rights)${secrets ? ', and the Secret that it names only with [a Role of yours](drivers.md#keys-from-a-secret)' : ''}.`
     : '';
   const names =
     uci.ownership === 'prefix' ? `sections \`${uci.sectionPrefix}…\`` : 'under its own name';

@@ -111,6 +111,20 @@ describe('name and annotations of a rule', () => {
     expect(checkMetadata(limits, rule)).toEqual({ reason, message });
   });
 
+  it('are refused for a name in the spec that is the same on OpenWRT, as the rule has it', () => {
+    const names = (...parts: string[]): KindDefinition => ({
+      ...limits,
+      spec: z.unknown(),
+      partNames: () => parts.map((name, index) => ({ path: `spec.parts[${index}].name`, name })),
+    });
+    expect(checkMetadata(names('b', 'a.1', 'c'), named('a-1'))).toEqual({
+      reason: 'InvalidSpec',
+      message:
+        'spec.parts[1].name: a.1 is the name of the rule itself, which is taken on OpenWRT; choose another name',
+    });
+    expect(checkMetadata(names('b'), named('a-1'))).toBeUndefined();
+  });
+
   it('are valid otherwise, also for a kind that limits no names', () => {
     expect(checkMetadata(limits, named('lan', { [ORDER_ANNOTATION]: '-5' }))).toBeUndefined();
     const { nameRules: _none, ...unlimited } = limits;

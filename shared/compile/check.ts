@@ -5,6 +5,7 @@ import { kindOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { ORDER_ANNOTATION } from '../names.ts';
 import type { Reason } from '../protocol/reasons.ts';
+import { uciName } from '../uci/names.ts';
 import { oncePerObject } from '../util/memo.ts';
 import { orderOf } from './revision.ts';
 
@@ -35,7 +36,7 @@ const checkNow = (kind: KindDefinition, raw: unknown): CheckedSpec => {
   return { spec: parsed.data };
 };
 
-/** What is wrong with name or annotations. */
+/** What is wrong with name or annotations, or with the name beside the names in the spec. */
 export const checkMetadata = (kind: KindDefinition, rule: RuleObject): Problem | undefined => {
   const broken = kind.nameRules?.find(({ holds }) => !holds(rule.metadata.name));
   if (broken) {
@@ -45,7 +46,17 @@ export const checkMetadata = (kind: KindDefinition, rule: RuleObject): Problem |
   if (orderOf(rule) === undefined) {
     return invalid([`metadata.annotations[${ORDER_ANNOTATION}]: must be a whole number`]);
   }
-  return undefined;
+  const clashing = partNamesOf(kind, rule).filter(
+    ({ name }) => uciName(name) === uciName(rule.metadata.name),
+  );
+  if (clashing.length === 0) return undefined;
+  const why = 'is the name of the rule itself, which is taken on OpenWRT; choose another name';
+  return invalid(clashing.map(({ path, name }) => `${path}: ${name} ${why}`));
+};
+
+const partNamesOf = (kind: KindDefinition, rule: RuleObject) => {
+  const checked = kind.partNames && checkSpec(kind, rule.spec);
+  return checked && 'spec' in checked ? (kind.partNames?.(checked.spec) ?? []) : [];
 };
 
 /** The CRs that a rule refers to; none when its spec is invalid, since they are then unknown. */

@@ -170,6 +170,8 @@ export type KindDefinition<Spec = unknown> = Resource<Spec> & {
   wideColumns?: readonly Column[];
   references?: (spec: Spec) => readonly Reference[];
   networks?: (spec: Spec) => readonly NetworkUse[];
+  /** Names in the spec that are names beside the rule's own on OpenWRT, so none can be that. */
+  partNames?: (spec: Spec) => readonly { path: string; name: string }[];
   /** What admission refuses to a second rule, by the spec alone; agents use `identities`. */
   claims?: (spec: Spec) => readonly Claim[];
   /** What admission warns of when another rule of the CNF has another value for the same key. */

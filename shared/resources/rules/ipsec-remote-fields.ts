@@ -85,7 +85,7 @@ export const connectionFields = () => ({
     must: 'must be letters, digits, ".", "_" and "-"',
     maxLength: 63,
     pattern: '[A-Za-z0-9_.-]+',
-  }).describe('Name of the connection, unique in the CNF.'),
+  }).describe("Name of the connection, unique in the CNF, and not the rule's own."),
   conn_type: z.enum(['tunnel', 'transport']).describe('Mode of IPsec.'),
   mode: z
     .enum(['start', 'add', 'route'])
@@ -113,6 +113,9 @@ export const connectionFields = () => ({
 
 /** What the resolver takes for an IPv4 address: of 010.1.1.1 it makes 8.1.1.1, of 10.1 10.0.0.1. */
 const DIGITS = /^(0x[\da-f]*|\d+)(\.(0x[\da-f]*|\d+))*$/i;
+
+const NEEDS_ROLE =
+  'The agent needs a Role of yours that lets it read the Secret: docs/drivers.md#keys-from-a-secret.';
 
 const secretReference = () =>
   z.strictObject({
@@ -163,7 +166,9 @@ export const remoteFields = <Connection extends z.ZodType>(connection: Connectio
   ),
   pre_shared_key_from: secretReference()
     .optional()
-    .describe('For psk: key of a Secret of the same namespace that holds the shared key.'),
+    .describe(
+      `For psk: key of a Secret of the same namespace that holds the shared key. ${NEEDS_ROLE}`,
+    ),
   local_public_cert: certificates().describe(
     'For pubkey: certificate of this side, followed by the intermediate certificates up to its CA.',
   ),
@@ -172,7 +177,9 @@ export const remoteFields = <Connection extends z.ZodType>(connection: Connectio
   ),
   local_private_cert_from: secretReference()
     .optional()
-    .describe('For pubkey: key of a Secret of the same namespace that holds the private key.'),
+    .describe(
+      `For pubkey: key of a Secret of the same namespace that holds the private key. ${NEEDS_ROLE}`,
+    ),
   shared_ca: certificates().describe(
     'For pubkey: CAs that this side trusts for the certificate of the other side.',
   ),

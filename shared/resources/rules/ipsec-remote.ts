@@ -155,10 +155,13 @@ const cautions = (remote: Remote): readonly string[] => [
 const otherSide = (index: number, field: string): string =>
   `spec.connections[${index}].${field}: swanctl of OpenWRT has no such option; it is for the other side to configure`;
 
-/** Names of connections are names of sections, as those of rules are. */
-const connectionClaims = ({ connections }: Remote): Claim[] =>
-  connections.map(({ name }, index) => ({
-    path: `spec.connections[${index}].name`,
+/** They are names of sections, as those of rules are. */
+const connectionNames = ({ connections }: Remote) =>
+  connections.map(({ name }, index) => ({ path: `spec.connections[${index}].name`, name }));
+
+const connectionClaims = (remote: Remote): Claim[] =>
+  connectionNames(remote).map(({ path, name }) => ({
+    path,
     key: `IPsec connection ${uciName(name)}`,
   }));
 
@@ -346,6 +349,7 @@ export const remoteKind = {
   specRules: remoteRules,
   references: remoteReferences,
   secrets: remoteSecrets,
+  partNames: connectionNames,
   claims: connectionClaims,
   shares: keySharings,
   cautions,

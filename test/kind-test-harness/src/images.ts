@@ -13,7 +13,7 @@ export type ImageStore = {
   register: (images: Readonly<Record<string, ImageProcess>>) => void;
   /** Read anew each time: another process may have registered it a moment ago. */
   find: (image: string) => ImageProcess | undefined;
-  /** Of all that are registered, sorted. */
+  /** The names of all that are registered, sorted. */
   names: () => string[];
 };
 
