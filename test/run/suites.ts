@@ -93,7 +93,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [ON_NODE],
     stages: () => onRealNode('the tests of a real node', [ON_NODE]),
     inputs: `
-      ${MAINS} agent/server agent/io coordinator/admission/cnf coordinator/controllers/certificates shared/inject
+      ${MAINS} agent/server agent/io coordinator/admission/cnf coordinator/controllers/certificates coordinator/controllers/network-ports shared/inject
       shared/compile/multus.ts shared/compile/networks.ts
       ${INSTALLED} ${STACK} test/e2e/node
     `,

@@ -1,19 +1,26 @@
 /**
- * The real Multus on the real node, built of its own sources once, into the cache beside the
- * control plane. It attaches the pods of its own RuntimeClass, and no others of the node.
+ * The real Multus on the real node, and the plugins that it calls, built of their own sources once,
+ * into the cache beside the control plane. It attaches the pods of its own RuntimeClass, and no
+ * others of the node.
  */
 import path from 'node:path';
 import { buildGoProgram, type GoProgram } from 'kind-test-harness';
 import type { NodeCluster } from './cluster.ts';
 
-const MULTUS: GoProgram = {
-  name: 'multus',
-  sources: path.resolve(import.meta.dirname, 'multus'),
-  package: 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus',
-  binary: 'multus',
+const programIn = (folder: string, built: string, coldBuildCoreSeconds: number): GoProgram => ({
+  name: folder,
+  sources: path.resolve(import.meta.dirname, folder),
+  package: built,
+  binary: path.basename(built),
   flags: ['-ldflags', '-s -w'],
-  coldBuildCoreSeconds: 135,
-};
+  coldBuildCoreSeconds,
+});
+const PLUGINS = 'github.com/containernetworking/plugins/plugins';
+const PROGRAMS = [
+  programIn('multus', 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus', 135),
+  programIn('cni-plugins', `${PLUGINS}/main/bridge`, 40),
+  programIn('cni-plugins', `${PLUGINS}/ipam/static`, 30),
+];
 
 /** The RuntimeClass of pods that it attaches. */
 export const MULTUS_CLASS = 'multus';
@@ -58,24 +65,31 @@ const RUNTIME_CLASS = {
 };
 
 /** Takes a minute the first time. */
-export const buildMultus = (): Promise<string> => buildGoProgram(MULTUS, { say: console.log });
+export const buildMultus = async (): Promise<string[]> => {
+  const built: string[] = [];
+  for (const program of PROGRAMS) built.push(await buildGoProgram(program, { say: console.log }));
+  return built;
+};
 
 export const installMultus = async (cluster: NodeCluster): Promise<void> => {
-  const program = await buildMultus();
-  await cluster.node.addCniPlugin(program, (pods) => ({
-    cniVersion: '0.4.0',
-    name: 'multus',
-    // 4.3.0 takes no address back of a `clusterNetwork` that is a file.
-    plugins: [{ type: 'multus', kubeconfig: cluster.kubeconfig, delegates: [pods] }],
-  }));
+  for (const program of await buildMultus())
+    await cluster.node.addCniPlugin(program, (pods) => ({
+      cniVersion: '0.4.0',
+      name: 'multus',
+      // 4.3.0 takes no address back of a `clusterNetwork` that is a file.
+      plugins: [{ type: 'multus', kubeconfig: cluster.kubeconfig, delegates: [pods] }],
+    }));
   const list = { apiVersion: 'v1', kind: 'List', items: [DEFINITION, RUNTIME_CLASS] };
   await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(list) });
   const established = ['--for=condition=Established', `crd/${DEFINITION.metadata.name}`];
   await cluster.kubectl(['wait', ...established]);
 };
 
-/** A bridge on the node, to which pods are attached with the addresses that they select. */
-export const attachment = (name: string, bridge: string): object => ({
+/**
+ * A bridge on the node, to which pods are attached with what they select: addresses, and where it
+ * `takesMac` MACs.
+ */
+export const attachment = (name: string, bridge: string, takesMac = false): object => ({
   apiVersion: `${GROUP}/v1`,
   kind: 'NetworkAttachmentDefinition',
   metadata: { name },
@@ -83,7 +97,14 @@ export const attachment = (name: string, bridge: string): object => ({
     config: JSON.stringify({
       cniVersion: '0.4.0',
       name: bridge,
-      plugins: [{ type: 'bridge', bridge, capabilities: { ips: true }, ipam: { type: 'static' } }],
+      plugins: [
+        {
+          type: 'bridge',
+          bridge,
+          capabilities: { ips: true, ...(takesMac && { mac: true }) },
+          ipam: { type: 'static' },
+        },
+      ],
     }),
   },
 });

@@ -57,11 +57,11 @@ socket.setTimeout(Number(waitMs), () => end('ETIMEDOUT')).on('error', ({ code })
 /** What the server at the end of a connection from the pod says, or the error's code. */
 export const connectFrom = async (
   cluster: NodeCluster,
-  from: PodTarget,
+  from: PodTarget & { container?: string },
   [to, port]: [address: string, port: number],
 ): Promise<string> => {
   const argv = ['node', '-e', CONNECT, to, String(port), String(DROPPED_MS)];
-  const { stdout, stderr } = await cluster.exec({ ...from, container: 'main' }, argv);
+  const { stdout, stderr } = await cluster.exec({ container: 'main', ...from }, argv);
   return stdout.trim() || stderr;
 };
 
