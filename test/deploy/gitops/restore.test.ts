@@ -228,8 +228,8 @@ describe('a backup', () => {
     await second.kubectl(['delete', ...named, '-n', NAMESPACE, '--wait=false']);
     await waitGone(second, NAMESPACE, [newer, service, rule('CNFNAT', 'webnat', {})]);
     const left = (await onDevice(second, 'firewall')).map(({ name = '' }) => name);
-    expect(left.filter((name) => name.startsWith('sdewan_'))).toEqual(
-      ['zone_lan1', 'zone_wan1', 'rule_reject_9', 'rule_reject_0'].map((name) => `sdewan_${name}`),
+    expect(left.filter((name) => name.startsWith('sdewan_')).sort()).toEqual(
+      ['rule_reject_0', 'rule_reject_9', 'zone_lan1', 'zone_wan1'].map((name) => `sdewan_${name}`),
     );
     await waitInSync(first, NAMESPACE, saved);
   });
