@@ -16,6 +16,7 @@ import type { AgentEnv } from './env.ts';
 import { createProbeFiles } from './server/probe-files.ts';
 import { serveHttp } from './server/metrics-server.ts';
 import { openDistance } from './inputs/distance.ts';
+import { openRestart } from './inputs/restart.ts';
 import { createInspection } from './server/inspection.ts';
 import { serveInspection } from './server/inspection-server.ts';
 import type { RunningHttp } from './server/serve.ts';
@@ -64,6 +65,7 @@ export type AgentOptions = {
 const COMMIT_CONFIRM_FILE = 'commit-confirm.json';
 const LAST_GOOD_FILE = 'last-good.json';
 const DISTANCE_FILE = 'distance.json';
+const RESTART_FILE = 'restart.json';
 
 /** In figures and reports of drift, beside the packages. */
 const POLICIES = 'policies';
@@ -87,6 +89,17 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       source.rules().some(({ kind }) => placed.has(kind)),
     onOrder: () => loop.mark(),
     onInForce: () => publisher.mark(),
+    log,
+  });
+  const restart = await openRestart({
+    file: inStateDir(RESTART_FILE),
+    paused: () => paused(),
+    onOrder: () => loop.mark(),
+    onServed: ({ service, done }) => {
+      if (done) metrics.restarts.inc({ service });
+      publisher.mark();
+    },
+    clock,
     log,
   });
   const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
@@ -138,7 +151,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     information: information.current,
     otherReports: (now) => policyLoop.reports(now),
     otherUnwatchedKinds: policySource.unwatchedKinds,
-    distance: distance.word,
+    fleet: () => ({ ...distance.word(), ...restart.word() }),
     commentsLost: ledger.untold,
     stateFolder: probeFiles.failing,
     onChange: () => onChange(),
@@ -176,7 +189,10 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
         heartbeatMs: env.SDEWAN_HEARTBEAT_INTERVAL_MS,
         clock,
         isOrder,
-        onOrder: distance.take,
+        onOrder: (order) => {
+          distance.take(order);
+          restart.take(order.restart);
+        },
         onCommentsReported: ledger.told,
         changes,
         onSent: (outcome) => {
@@ -235,6 +251,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     lastGood,
     refusals,
     kernelDrift,
+    restart,
     pace,
     clock,
     onStanding: (standing) => {

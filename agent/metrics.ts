@@ -17,6 +17,7 @@ export type AgentMetrics = {
   transactions: Counter<'outcome'>;
   policySeconds: Histogram;
   drift: Counter<'package'>;
+  restarts: Counter<'service'>;
   reports: Counter<'outcome'>;
   /** Unix times. */
   lastPass: Gauge;
@@ -65,6 +66,11 @@ export const createAgentMetrics = (registry: Registry, readings: Readings): Agen
       'sdewan_agent_drift_repairs_total',
       'Repaired differences that no change of the rules explains.',
       'package',
+    ),
+    restarts: counter(
+      'sdewan_agent_service_restarts_total',
+      'Services of OpenWRT that users have had restarted.',
+      'service',
     ),
     reports: counter(
       'sdewan_agent_reports_total',

@@ -24,6 +24,7 @@ import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.
 import type { ReferenceMode } from './admission/decide.ts';
 import { managedNetworksOr } from './admission/managed-networks.ts';
 import { createLiveWorld } from './admission/live-world.ts';
+import { nameWhoAsks } from './admission/requests.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
 import { createBindingsController } from './controllers/bindings/controller.ts';
 import type { Sources } from './coordinator.ts';
@@ -150,6 +151,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       rules: managedNetworksOr(client, rulesBy(ruleChecks, options.resources)),
       'cnf-deployments': createCnfDeploymentWebhook({ lookups, log, ...questionsTo(client) }),
       buckets: rulesBy(bucketChecks, kinds),
+      requests: nameWhoAsks,
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
       pods: createPodWebhook({ ...common, gates, portsGate }),
       'second-cnfs': createSecondCnfWebhook({ lookups, log }),

@@ -14,11 +14,20 @@ export const NETWORK_VERSION = 'v1alpha1';
 export const FLEET_GROUP = 'fleet.sdewan.akraino.org';
 /** Readiness gate of pods of a staged set: True when they have the traffic. */
 export const HANDED_OVER_GATE = `${FLEET_GROUP}/handed-over`;
-/** On a CNFDeployment: any value that it did not have makes a new set of pods. */
+/**
+ * On a CNFDeployment: any value that it did not have makes a new set of pods. On a CNFSet or CNF of
+ * the set that serves, any value does, once; the coordinator takes it away then.
+ */
 export const ROLL_SET_ANNOTATION = `${FLEET_GROUP}/roll-set`;
+/** On a CNF: which service its agent is to restart; taken away when it has. */
+export const RESTART_ANNOTATION = `${FLEET_GROUP}/restart-service`;
+/** What it may name. */
+export const RESTARTABLE_SERVICES = ['firewall'] as const;
+/** Beside a request: an id of its own and the user who asked, as admission has written them. */
+export const askedBeside = (annotation: string): string => `${annotation}-asked`;
 /** On a CNFDeployment: the staged set that gets the traffic without every rule, and its time. */
 export const PROMOTE_ANNOTATION = `${FLEET_GROUP}/promote`;
-/** On the pod template of a Deployment: the uid of the pod for which the set was made anew. */
+/** On the pod template of a Deployment: the pod or request for which the set was made anew. */
 export const RENEWED_ANNOTATION = `${FLEET_GROUP}/renewed-for`;
 
 /** On pods of a CNFDeployment, an integer: the heaviest that is healthy has the traffic. */

@@ -8,7 +8,7 @@ import type { CnfPlace } from '#shared/resources/kind.ts';
 import {
   fleetOrderSchema,
   UNORDERED_DISTANCE,
-  type DistanceWord,
+  type FleetWord,
   type FleetOrder,
 } from '#shared/protocol/report.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
@@ -18,7 +18,7 @@ import { openStateFile } from '../io/state-file.ts';
 export type Distance = {
   /** With which rules are to be rendered. */
   place: () => CnfPlace;
-  word: () => DistanceWord;
+  word: () => FleetWord;
   take: (order: FleetOrder) => void;
   /** A pass has brought OpenWRT to what the rules are at that place. */
   passed: (place: CnfPlace) => void;

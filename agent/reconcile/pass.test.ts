@@ -735,3 +735,46 @@ it('sections of others that cannot be compared with the kernel are known by pack
   await agent.run([drop('a')]);
   expect(agent.standings.at(-1)?.unreadOthers).toEqual(new Map([['firewall', theirs]]));
 });
+
+describe('a restart of the firewall that a user asks for', () => {
+  const order = { id: 'a', service: 'firewall' } as const;
+  let served: [string, boolean][];
+  beforeEach(async () => {
+    served = [];
+    let due: typeof order | undefined = order;
+    agent = await openAgent(openwrt, folder.path, undefined, {
+      due: () => due,
+      served: ({ id }, done) => {
+        due = undefined;
+        served.push([id, done]);
+      },
+    });
+  });
+  const reloads = (): string[] => openwrt.transactions.flat().map((delta) => delta.package);
+
+  it('is one reload of its own, once', async () => {
+    put('firewall');
+    await agent.run([]);
+    await agent.run([]);
+    expect([reloads(), served]).toEqual([['firewall'], [['a', true]]]);
+  });
+
+  it('comes again where the pass did not get through, as that of the next agent', async () => {
+    put('firewall');
+    openwrt.onApply = () => {
+      throw new Error('no answer');
+    };
+    await expect(agent.run([])).rejects.toThrow('no answer');
+    expect(served).toEqual([]);
+    openwrt.onApply = () => undefined;
+    await restart();
+    await agent.run([]);
+    expect(reloads()).toContain('firewall');
+  });
+
+  it('says so where OpenWRT has none', async () => {
+    openwrt.packages.delete('firewall');
+    await agent.run([]);
+    expect([reloads(), served]).toEqual([[], [['a', false]]]);
+  });
+});

@@ -20,6 +20,7 @@ import { blame, blameFound, refuseWarned } from './blame.ts';
 import { changesIn } from '../commit-confirm/changes.ts';
 import type { CommitConfirm } from '../commit-confirm/commit-confirm.ts';
 import type { View } from '../commit-confirm/view.ts';
+import type { Restart } from '../inputs/restart.ts';
 import { driftOf, type DriftedSection, type Reached } from './drift.ts';
 import type { KernelDrift } from './kernel-repair.ts';
 import type { LastGoodStore } from './last-good.ts';
@@ -48,6 +49,7 @@ export type PassDeps = {
   lastGood: LastGoodStore;
   refusals: Refusals;
   kernelDrift: KernelDrift;
+  restart: Pick<Restart, 'due' | 'served'>;
   pace: Pick<Pace, 'applied'>;
   driver: Driver;
   commitConfirm: Pick<CommitConfirm, 'view' | 'begin' | 'written' | 'passed'>;
@@ -66,7 +68,7 @@ export type Pass = (input: PassInput, signal: AbortSignal) => Promise<Fingerprin
 const MAX_TRIES = 40;
 
 export const createPass = (deps: PassDeps): Pass => {
-  const { driver, ledger, lastGood, refusals, kernelDrift } = deps;
+  const { driver, ledger, lastGood, refusals, kernelDrift, restart } = deps;
   /** What each package was brought to by this process, and on which OpenWRT. */
   let reached: Reached = { sections: new Map(), incarnation: '' };
   const patience = createPatience(deps.clock);
@@ -92,7 +94,9 @@ export const createPass = (deps: PassDeps): Pass => {
       return found.fingerprint;
     }
     const looked = kernelDrift.found(patience(found));
-    const state = await takeOver(deps, looked.state, signal);
+    const restarted = restart.due();
+    const anew = restarted ? loadedAnew(looked.state, restarted.service) : looked.state;
+    const state = await takeOver(deps, anew, signal);
     const plan = planNow(within, state);
     const drift = driftOf({ plan, state, reached, inKernel: looked.drifted });
     if (drift.packages.length > 0) deps.onDrift(drift.packages, drift.sections);
@@ -106,6 +110,7 @@ export const createPass = (deps: PassDeps): Pass => {
     kernelDrift.left(standing);
     tell(standing);
     deps.commitConfirm.passed(view);
+    if (restarted) restart.served(restarted, canRestart(end.state, restarted.service));
     return end.state.fingerprint;
   };
 
@@ -129,6 +134,19 @@ const without = (read: ReadResult, refused: ReadonlyMap<string, string>): ReadRe
   packages: new Map([...read.packages].filter(([name]) => !refused.has(name))),
   unusable: new Map([...read.unusable, ...refused]),
 });
+
+/**
+ * A service is restarted by what reloads it: firewall4 puts a whole table in the place of the one
+ * that is there, while a stop would let all packets pass until the start.
+ */
+const loadedAnew = (state: PassState, service: string): PassState =>
+  canRestart(state, service)
+    ? { ...state, doubtful: new Set([...state.doubtful, service]) }
+    : state;
+
+/** ICN's REST has no call for it. */
+const canRestart = ({ packages, read }: PassState, service: string): boolean =>
+  packages.has(service) && read.capabilities.dialect === 'uci';
 
 type Look = { state: PassState; plan: Plan };
 type Within = PassDeps & { authors: Authors; view: View };

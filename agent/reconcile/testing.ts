@@ -21,7 +21,7 @@ import type { DriftedSection } from './drift.ts';
 import { openLedger, type Ledger, type LedgerRecord } from './ledger.ts';
 import { openLastGood } from './last-good.ts';
 import { createPace, type Pace } from './pace.ts';
-import { createPass } from './pass.ts';
+import { createPass, type PassDeps } from './pass.ts';
 import { createRefusals } from './refusals.ts';
 import { NOTHING_KNOWN, type RuleStates } from './rule-states.ts';
 import type { PassInput } from './pass-state.ts';
@@ -150,11 +150,14 @@ export type TestAgent = {
   pace: Pace;
 };
 
+export const NO_RESTART: PassDeps['restart'] = { due: () => undefined, served: () => undefined };
+
 /** A second one on the same folder is the agent after a restart. */
 export const openAgent = async (
   openwrt: MemoryOpenwrt,
   folder: string,
   commitConfirm: CommitConfirm = withoutCommitConfirm,
+  restart = NO_RESTART,
 ): Promise<TestAgent> => {
   const ledger = await openLedger(join(folder, 'ledger.json'), silentLogger);
   const standings: RuleStates[] = [];
@@ -170,6 +173,7 @@ export const openAgent = async (
     lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),
     refusals: createRefusals(openwrt.clock, revisionOf),
     kernelDrift: createKernelDrift(openwrt.clock),
+    restart,
     pace,
     clock: openwrt.clock,
     onStanding: (standing) => standings.push(standing),

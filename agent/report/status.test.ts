@@ -25,7 +25,7 @@ const start = () => {
     otherReports: () => [],
     otherUnwatchedKinds: () => [],
     commentsLost: () => ['firewall'],
-    distance: () => ({ distance: 1 }),
+    fleet: () => ({ distance: 1 }),
     stateFolder: () => world.stateFolder,
     onChange: () => {
       world.changes += 1;

@@ -5,7 +5,7 @@ import {
   MAX_DRIFTS,
   MAX_MESSAGE_LENGTH,
   MAX_UNREAD_PACKAGES,
-  type DistanceWord,
+  type FleetWord,
   type Drift,
   type OpenwrtState,
   type RuleReport,
@@ -39,7 +39,7 @@ export type Snapshot = {
   verified: Verified | undefined;
   /** Those of the last minutes. */
   drifts: readonly Drift[];
-  fleet: DistanceWord;
+  fleet: FleetWord;
 };
 
 export type AgentStatus = {
@@ -64,8 +64,8 @@ export type StatusDeps = {
   otherReports: (now: { reading: Reading; problem: string }) => readonly RuleReport[];
   otherUnwatchedKinds: () => readonly string[];
   commentsLost: () => readonly string[];
-  /** The distance that is in force. */
-  distance: () => DistanceWord;
+  /** What a coordinator has ordered, as far as it is done. */
+  fleet: () => FleetWord;
   /** Why the files of the probes cannot be written. */
   stateFolder: () => string | undefined;
   /** Something that a snapshot or readiness shows may have changed. */
@@ -138,7 +138,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
         ],
         information: informationWith(standing, information),
         commentsLost: deps.commentsLost(),
-        fleet: deps.distance(),
+        fleet: deps.fleet(),
         doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
         drifts: drifts.filter(({ at }) => clock.now() - at < DRIFT_TOLD_MS),
         stateFolder: (stateFolder || (deps.stateFolder() ?? '')).slice(0, MAX_MESSAGE_LENGTH),

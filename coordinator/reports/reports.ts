@@ -211,6 +211,7 @@ export class Reports {
       unwatchedKinds.toSorted(),
       doubt,
       fleet.distance,
+      fleet.restarted?.id,
     ];
     return (
       this.#isSilent(before, at.monotonic) || !isDeepStrictEqual(standing(before), standing(page))

@@ -1,6 +1,6 @@
 /** The last report of a pod's agent, as roll-up and finalizers see it. */
 import type {
-  DistanceWord,
+  FleetWord,
   Drift,
   OpenwrtState,
   ReportClock,
@@ -23,7 +23,7 @@ export type PodReport = {
   unwatchedKinds: readonly string[];
   /** What the agent has put back lately. */
   drifts: readonly Drift[];
-  fleet: DistanceWord;
+  fleet: FleetWord;
   /** By the CR's uid. */
   rules: ReadonlyMap<string, RuleWord>;
 };

@@ -4,10 +4,14 @@
  * manifest names an API group or a resource by hand.
  */
 import {
+  askedBeside,
   FLEET_GROUP,
   HANDED_OVER_GATE,
   NETWORK_GROUP,
   PORTS_GATE,
+  RESTART_ANNOTATION,
+  RESTARTABLE_SERVICES,
+  ROLL_SET_ANNOTATION,
   WRITTEN_ON_CNF_PODS,
   WRITTEN_ON_PODS,
   WRITTEN_WITH_GATE,
@@ -140,6 +144,23 @@ const namesOfTheFleet: readonly object[] = [
   { name: 'gate', expression: `'${HANDED_OVER_GATE}'` },
 ];
 
+const namesOfRequests: readonly object[] = [
+  { name: 'rollSet', expression: `'${ROLL_SET_ANNOTATION}'` },
+  { name: 'restart', expression: `'${RESTART_ANNOTATION}'` },
+  { name: 'beside', expression: `'${askedBeside('')}'` },
+  { name: 'services', expression: listOf(RESTARTABLE_SERVICES) },
+];
+
+const anotherRequest: readonly object[] = [
+  {
+    name: 'another-request',
+    expression: [ROLL_SET_ANNOTATION, RESTART_ANNOTATION]
+      .map((name) => ['object', 'oldObject'].map((of) => `${of}.metadata.?annotations[?'${name}']`))
+      .map(([now, before]) => `${now} != ${before}`)
+      .join(' || '),
+  },
+];
+
 /** What kubectl keeps of an object that it applies is escaped: it is up to twice as long. */
 const ESCAPED = 2;
 const LEAST_FOR_ANNOTATIONS = 32_768;
@@ -208,6 +229,9 @@ export const fenceBlocks = (
     { name: 'writtenWithGate', expression: listOf(WRITTEN_WITH_GATE) },
   ],
   'made-of-fleets': requestsAbout(aloneOf(resources, FLEET_GROUP), ['CREATE', 'UPDATE']),
+  'requests-of-users': requestsAbout(aloneOf(resources, FLEET_GROUP), ['UPDATE']),
+  'names-of-requests': namesOfRequests,
+  'another-request': anotherRequest,
   'cnfs-rolled-out': requestsAbout([cnfDeploymentResource], ['CREATE', 'UPDATE']),
   'annotation-limit': annotationLimit(resources),
   'ties-rules-to-a-cnf': notRules(resources, rules),

@@ -8,6 +8,7 @@
  * is only this one yet (docs/upgrading.md).
  */
 import * as z from 'zod';
+import { RESTARTABLE_SERVICES } from '../names.ts';
 import { plainText } from '../util/plain-text.ts';
 import { informationSchema } from './information.ts';
 
@@ -118,11 +119,22 @@ export const MAX_DISTANCE = 8;
 /** The distance of a pod to which no coordinator has given one. */
 export const UNORDERED_DISTANCE = 3;
 
-/** Without a distance: none is in force since this agent started. */
-export const distanceWordSchema = z.object({
-  distance: z.int().min(0).max(MAX_DISTANCE).optional(),
+const requestId = () => z.string().min(1).max(64);
+
+/** A request of a user that an agent has served last. */
+export const servedRestartSchema = z.object({
+  id: requestId(),
+  /** False: its OpenWRT has no such service that the agent can restart. */
+  done: z.boolean(),
 });
-export type DistanceWord = z.infer<typeof distanceWordSchema>;
+export type ServedRestart = z.infer<typeof servedRestartSchema>;
+
+/** Without a distance: none is in force since this agent started. */
+export const fleetWordSchema = z.object({
+  distance: z.int().min(0).max(MAX_DISTANCE).optional(),
+  restarted: servedRestartSchema.optional(),
+});
+export type FleetWord = z.infer<typeof fleetWordSchema>;
 
 export const reportSchema = z.object({
   version: z.literal(REPORT_VERSION),
@@ -167,7 +179,7 @@ export const reportSchema = z.object({
   /** On any report. */
   unreadOthers: z.array(unreadOthersSchema).max(MAX_UNREAD_PACKAGES).optional(),
   /** On any report. */
-  fleet: distanceWordSchema,
+  fleet: fleetWordSchema,
   /** Only to a coordinator that wants them. */
   times: z.array(changeTimesSchema).max(MAX_CHANGES_TIMED).optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
@@ -194,6 +206,9 @@ const addressesOf = (pods: number) =>
 const peersSchema = addressesOf(MAX_FLEET_PODS).optional().catch(undefined);
 const ownSchema = addressesOf(1).optional().catch(undefined);
 
+const restartOrderSchema = z.object({ id: requestId(), service: z.enum(RESTARTABLE_SERVICES) });
+export type RestartOrder = z.infer<typeof restartOrderSchema>;
+
 /** What a pod of a CNFDeployment is told. */
 export const fleetOrderSchema = z.object({
   distance: z.int().min(0).max(MAX_DISTANCE),
@@ -203,6 +218,8 @@ export const fleetOrderSchema = z.object({
   peers: peersSchema,
   /** Those of the pod itself. Absent: none is known. */
   own: ownSchema,
+  /** A service that a user wants restarted. In each answer until the agent says that it has. */
+  restart: restartOrderSchema.optional().catch(undefined),
 });
 export type FleetOrder = z.infer<typeof fleetOrderSchema>;
 /** What an agent reads of one: all that the bounds above let a coordinator say. */

@@ -132,6 +132,7 @@ const webhooks = [
   'rules',
   'buckets',
   'rule-finalizers',
+  'requests',
   'pods',
   'second-cnfs',
   'workloads',

@@ -15,6 +15,7 @@ import { kubeconfigOf } from '../stack/service-account.ts';
 import { e2eCluster } from './cluster.ts';
 import { casesOf, type Case } from './policy-cases.ts';
 import {
+  cnfOf,
   COORDINATOR,
   given,
   HOLDER,
@@ -83,6 +84,10 @@ describe('the installed policies', async () => {
     const status = JSON.stringify({ status: SILENT_STATUS });
     const pod = ['pod', SILENT, '-n', closed, '--subresource=status', '--type=merge'];
     await cluster.kubectl(['patch', ...pod, '-p', status]);
+    const uid = ['get', 'pod', SILENT, '-n', closed, '-o', 'jsonpath={.metadata.uid}'];
+    const { stdout } = await cluster.kubectl(uid);
+    const as = `--as=system:serviceaccount:${SYSTEM}:${COORDINATOR}`;
+    await cluster.kubectl(['create', as, '-f', '-'], { stdin: listOf([cnfOf(closed, stdout)]) });
     await cluster.kubectl(['wait', '-n', closed, '--for=create', ...KEPT, '--timeout=500s']);
     const claimed = ['--for=jsonpath={.status.claimed}=1', `managednetwork/${NETWORK}`];
     await cluster.kubectl(['wait', ...claimed, '--timeout=500s']);

@@ -3,7 +3,12 @@
  * validation, in their order. The message is the one of the API server; `denied` and `allowed` are
  * what `who` tries.
  */
-import { HANDED_OVER_GATE, NUDGE_ANNOTATION, ORDER_ANNOTATION } from '#shared/names.ts';
+import {
+  HANDED_OVER_GATE,
+  NUDGE_ANNOTATION,
+  ORDER_ANNOTATION,
+  RESTART_ANNOTATION,
+} from '#shared/names.ts';
 import { rule } from '../stack/rules.ts';
 import {
   account,
@@ -1247,6 +1252,8 @@ const fleetObjects = ({ closed }: Places): Case[] => {
     metadata: { name: 'forged', namespace: closed, labels: { sdewanPurpose: 'cnf-1', ...MARK } },
     spec: { deployment: 'cnf-1', templateHash: 'hash', ...spec },
   });
+  const annotate = (annotations: Record<string, string>): Attempt =>
+    patch(['cnf', SILENT, '-n', closed], { metadata: { annotations } });
   return [
     {
       policy: 'sdewan-fleet-objects',
@@ -1256,6 +1263,22 @@ const fleetObjects = ({ closed }: Places): Case[] => {
         'create a CNFSet': create(made('CNFSet', { revision: 1 })),
         'create a CNF': create(made('CNF', {})),
       },
+      allowed: {},
+    },
+    {
+      policy: 'sdewan-fleet-objects',
+      message: 'admission alone writes who asks for fleet.sdewan.akraino.org/roll-set',
+      who: 'operator',
+      denied: {
+        'ask in the name of another': annotate({ [`${RESTART_ANNOTATION}-asked`]: 'id-1 alice' }),
+      },
+      allowed: { 'ask for a restart': annotate({ [RESTART_ANNOTATION]: 'firewall' }) },
+    },
+    {
+      policy: 'sdewan-fleet-objects',
+      message: `${RESTART_ANNOTATION}: of a CNF, one of firewall`,
+      who: 'operator',
+      denied: { 'have any service restarted': annotate({ [RESTART_ANNOTATION]: 'network' }) },
       allowed: {},
     },
   ];

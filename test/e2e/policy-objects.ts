@@ -16,6 +16,7 @@ export const RBAC = 'rbac.authorization.k8s.io';
 
 const GROUPS: Readonly<Record<string, string>> = {
   clusterrole: `${RBAC}/v1`,
+  cnf: 'fleet.sdewan.akraino.org/v1alpha1',
   cnfdeployment: 'fleet.sdewan.akraino.org/v1alpha1',
   cnfnat: 'batch.sdewan.akraino.org/v1alpha1',
   cnfstatus: 'batch.sdewan.akraino.org/v1alpha1',
@@ -345,6 +346,19 @@ export const SILENT_STATUS = {
  * What has to be there before anything is tried. The zones `ending` and `held` are then deleted:
  * the one is held by a finalizer of the test, the other by ours.
  */
+/** The CNF of the pod that says nothing. */
+export const cnfOf = (namespace: string, uid: string): object => ({
+  apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+  kind: 'CNF',
+  metadata: {
+    name: SILENT,
+    namespace,
+    labels: MARK,
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: SILENT, uid }],
+  },
+  spec: { deployment: ROLLED, templateHash: 'hash' },
+});
+
 export const given = ({ closed }: Places): object[] => [
   cnf(closed),
   daemonSet(closed, 'cnf', { sdewanPurpose: 'cnf-9' }),

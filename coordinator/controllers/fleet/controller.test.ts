@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { PORTS_GATE } from '#shared/names.ts';
+import type { RestartOrder, ServedRestart } from '#shared/protocol/report.ts';
 import {
   cnfDeploymentResource,
   type CnfDeploymentStatus,
@@ -42,6 +43,9 @@ let tags: Map<string, TagAnswer>;
 let fleet: FleetController;
 /** By pod: what the agents were told last; they have it in force at once. */
 let told: Map<string, number>;
+/** By uid of a pod: what its agent is to restart, and what it has. */
+let toRestart: Map<string, RestartOrder | undefined>;
+let restarted: Map<string, ServedRestart>;
 /** By uid of a pod: why it has no addresses. */
 let addressWaits: Map<string, string>;
 let stop: AbortController;
@@ -52,6 +56,7 @@ beforeEach(() => {
   events = [];
   told = new Map();
   addressWaits = new Map();
+  [toRestart, restarted] = [new Map(), new Map()];
   tags = new Map();
   standing = () => IN_SYNC;
   agents = { heard: 10, known: 10 };
@@ -145,10 +150,12 @@ const start = (): void => {
       begin: () => told.clear(),
       give: (_, orders) => {
         told = new Map([...orders].map(([uid, { distance }]) => [uid, distance]));
+        toRestart = new Map([...orders].map(([uid, { restart }]) => [uid, restart]));
       },
     },
     addressesOf: () => new Map(),
     lookUps: { get: (image) => ({ answer: tags.get(image), againInMs: 300_000 }) },
+    restartedBy: (uid) => restarted.get(uid),
     reportedAt: () => undefined,
     addressWaitOf: (uid) => addressWaits.get(uid),
     record: (event) => events.push(event),
@@ -1255,5 +1262,108 @@ describe('updates in a window', () => {
     await serve({ updates: { ...updates, schedule: '0 0 30 2 *' } });
     await look();
     expect(told()).toBe('False WindowInvalid');
+  });
+});
+
+describe('a request of a user', () => {
+  const POD = 'cnf-1-hash1-a';
+  const FLEET = 'fleet.sdewan.akraino.org';
+  const annotationsOf = (plural: string, name: string) =>
+    api.get(plural, name)?.metadata.annotations ?? {};
+  /** As admission lets it through. */
+  const ask = async (
+    [plural, name]: readonly [string, string],
+    what: string,
+    { value = 'now', asked = `id-1 alice` } = {},
+  ): Promise<void> => {
+    const { metadata, ...rest } = api.get(plural, name) ?? { metadata: { name } };
+    const annotations = { [`${FLEET}/${what}`]: value, [`${FLEET}/${what}-asked`]: asked };
+    const kind = plural === 'cnfs' ? 'CNF' : 'CNFSet';
+    api.put({ plural, kind }, { ...rest, metadata: { ...metadata, annotations } });
+    await look();
+    await pass(5);
+  };
+  const served = async (): Promise<void> => {
+    await serve();
+    await pass(5);
+  };
+  const sets = [
+    ['cnfs', POD],
+    ['cnfsets', 'cnf-1-hash1'],
+  ] as const;
+
+  it.each(sets)('roll-set of %s makes a new set once, and says who asked', async (...object) => {
+    await served();
+    await ask(object, 'roll-set');
+    expect(statusOf().renewal).toEqual({
+      pod: 'id-1',
+      reason: `${object[0] === 'cnfs' ? 'CNF' : 'CNFSet'} ${object[1]}: alice asks for it`,
+    });
+    kubernetesMakes(2, { gate: 'False' });
+    await look();
+    await pass(5);
+    expect(annotationsOf(...object)).toEqual({});
+    expect(events.filter(({ reason }) => reason === 'SetRenewed')).toMatchObject([
+      { message: expect.stringContaining('alice asks for it') },
+    ]);
+    const writes = api.writes.filter((write) => write === 'replace deployments/cnf-1');
+    expect(writes).toHaveLength(1);
+  });
+
+  it('roll-set waits for ten minutes after the one before', async () => {
+    await served();
+    await ask(['cnfs', POD], 'roll-set');
+    kubernetesMakes(2, { gate: 'True' });
+    await look();
+    await pass(60);
+    api.remove('pods', POD);
+    await look();
+    await pass(60);
+    expect(statusOf()).toMatchObject({ stage: 'Current', currentRevision: 'hash2' });
+    await ask(['cnfs', 'cnf-1-hash2-a'], 'roll-set', { asked: 'id-2 bob' });
+    await pass(300);
+    expect(statusOf().renewal?.pod).toBe('id-1');
+    await pass(180);
+    expect(statusOf().renewal?.pod).toBe('id-2');
+  });
+
+  it.each<[string, { asked?: string }]>([
+    ['that names no user', { asked: 'id-1' }],
+    ['with an id that is none', { asked: '../x alice' }],
+  ])('%s is none', async (_, how) => {
+    await served();
+    await ask(['cnfs', POD], 'roll-set', how);
+    expect(statusOf()).not.toHaveProperty('renewal');
+  });
+
+  it('restart-service is told to the agent until that has served it, and is then taken away', async () => {
+    await served();
+    const uid = `uid-pods-${POD}`;
+    await ask(['cnfs', POD], 'restart-service', { value: 'firewall', asked: 'id-1 al\u001bice' });
+    expect(toRestart.get(uid)).toEqual({ id: 'id-1', service: 'firewall' });
+    restarted.set(uid, { id: 'id-0', done: true });
+    await look();
+    expect(toRestart.get(uid)).toBeDefined();
+    restarted.set(uid, { id: 'id-1', done: true });
+    api.refusals.set(`patch cnfs/${POD}`, { status: 500, reason: 'InternalError' });
+    await look();
+    expect(reasons()).not.toContain('ServiceRestarted');
+    api.refusals.clear();
+    await pass(10);
+    expect(annotationsOf('cnfs', POD)).toEqual({});
+    expect(events.filter(({ reason }) => reason === 'ServiceRestarted')).toMatchObject([
+      {
+        object: { kind: 'CNF' },
+        message: 'the agent has restarted firewall: al ice has asked for it',
+      },
+    ]);
+    await look();
+    expect(toRestart.get(uid)).toBeUndefined();
+  });
+
+  it('restart-service of what is no such service is not told', async () => {
+    await served();
+    await ask(['cnfs', POD], 'restart-service', { value: 'network' });
+    expect(toRestart.get(`uid-pods-${POD}`)).toBeUndefined();
   });
 });

@@ -5,11 +5,13 @@ import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { Reflector } from '#shared/kube/informer/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { FleetOrder, ServedRestart } from '#shared/protocol/report.ts';
 import type {
   CnfDeployment,
   CnfDeploymentStatus,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
 import { cnfPodOf, type CnfPod } from '../../sources/cnf-pod.ts';
 import {
   fleetPodOf,
@@ -38,6 +40,7 @@ import { isPromoted } from './promotion.ts';
 import { distancesIn, memoryOf } from './remembered.ts';
 import { canStay, healthStep, type Going, type HealthStep } from './replacement.ts';
 import type { ReportedRules } from './reported.ts';
+import { askedRenewal, clearServed, restartsOf, type Restarts } from './requests.ts';
 import { fleetStatus, updatedStatus, type RollOutView } from './status.ts';
 import type { StatusWriter } from './status-writer.ts';
 import type { UnansweredWrites } from './unanswered.ts';
@@ -49,6 +52,9 @@ export type RollOutDeps = Pick<UpdateDeps, 'lookUps'> & {
   orders: Pick<FleetOrders, 'agentsHeard' | 'begin' | 'give'>;
   /** Device -> addresses of a pod, by its uid. */
   addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
+  /** The request of a user that the agent of a pod has served last. */
+  restartedBy: (podUid: string) => ServedRestart | undefined;
+  log: Logger;
   /** When the agent of a pod last reported to this replica, wall-clock milliseconds. */
   reportedAt: (podUid: string) => number | undefined;
   /** Why a pod has no addresses of managed networks yet; undefined: it waits for none. */
@@ -117,25 +123,33 @@ export const createRollOut = (parts: Parts) => {
     if (isPlaced)
       await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
     const health = healthOfSet(parts, cnf, { seen, step, isDue });
+    const byUser = askedRenewal(cnf, mirror.rollSetOf(cnf, step.memory.current), {
+      atRest: isAtRest(cnf, step, isDue),
+      now: clock.now(),
+    });
     const renewal = renewalOf(cnf, health, {
+      byUser: byUser.renewal,
       isFailed: step.memory.failed !== undefined,
       pods: seen,
       nodesKnown: cordoned.hasSynced(),
     });
     const { failure } = facts;
     const revisions = new Map(sets.map((set) => [setOf(set), revisionNumberOf(set)]));
-    const told = { failure, held: health.held, renewal, revisions, update };
+    const { rollSetTime } = byUser;
+    const told = { failure, held: health.held, renewal, rollSetTime, revisions, update };
     const view = { pods: seen, step, asked, ...told };
     const sayInMs = await sayStep(cnf, { view, before: memory }, signal);
-    giveOrders(parts, cnf, { live, step, isSaid: sayInMs === undefined });
+    const restarts = restartsOf(live, mirror);
+    giveOrders(parts, cnf, { live, step, restarts, isSaid: sayInMs === undefined });
+    const usersMs = await clearServed(parts, byUser, restarts, signal);
     const isAtOnce = followsAtOnce(step, { isPlaced, before: memory });
     const mirrored = { now: clock.now(), sets, pods: seen, finished, step, wanted };
     const mirrorMs = await writeMirror(cnf, mirrored, { isAtOnce, signal });
     await replace(parts, cnf, health.replace, { live, signal });
     const renewedMs = isRenewed(cnf, renewal) ? WRITTEN_MS : undefined;
     const now = clock.now();
-    const lookMs = nextLookMs(step, { isAtOnce, isDue, now });
-    return soonest(renewedMs, lookMs, sayInMs, mirrorMs, limitMs(health, now), update.lookInMs);
+    const lookMs = soonest(nextLookMs(step, { isAtOnce, isDue, now }), limitMs(health, now));
+    return againIn(soonest(renewedMs, lookMs, sayInMs, mirrorMs, usersMs, update.lookInMs));
   };
 
   /** Neither the label of a lost pod nor what comes after a call or a failure waits for it. */
@@ -200,6 +214,13 @@ const factsOfPod = (
   });
 };
 
+/** One set serves, and no other is asked for. */
+const isAtRest = (
+  { spec }: Pick<CnfDeployment, 'spec'>,
+  { stage }: RollOutStep,
+  isDue: boolean,
+): boolean => stage === 'Current' && !isDue && !spec.paused;
+
 const healthOfSet = (
   { clock, orders }: Parts,
   { spec }: CnfDeployment,
@@ -212,7 +233,7 @@ const healthOfSet = (
     replicas: spec.replicas,
     pods: seen.filter(({ set }) => set !== step.memory.failed?.set),
     current: step.memory.current,
-    atRest: step.stage === 'Current' && !isDue && !spec.paused,
+    atRest: isAtRest({ spec }, step, isDue),
     agents: orders.agentsHeard(clock.monotonic()),
   });
 
@@ -220,7 +241,17 @@ const healthOfSet = (
 const giveOrders = (
   { addressesOf, orders }: Parts,
   cnf: CnfDeployment,
-  { live, step, isSaid }: { live: readonly FleetPodObject[]; step: RollOutStep; isSaid: boolean },
+  {
+    live,
+    step,
+    restarts,
+    isSaid,
+  }: {
+    live: readonly FleetPodObject[];
+    step: RollOutStep;
+    restarts: Restarts;
+    isSaid: boolean;
+  },
 ): void => {
   const nextReportMs = isSettled(step) ? SLOWEST_MS : FASTEST_MS;
   const uids = new Map(live.map(({ metadata }) => [metadata.name, metadata.uid]));
@@ -229,7 +260,12 @@ const giveOrders = (
     isSaid ? step.distances : distancesIn(cnf),
     { nextReportMs, addressesOf: (pod) => addressesOf(uids.get(pod) ?? '') },
   );
-  orders.give(keyOf(cnf), new Map([...given].map(([pod, order]) => [uids.get(pod) ?? '', order])));
+  const withRestart = ([pod, order]: readonly [string, FleetOrder]): [string, FleetOrder] => {
+    const uid = uids.get(pod) ?? '';
+    const restart = restarts.get(uid)?.order;
+    return [uid, { ...order, ...(restart && { restart }) }];
+  };
+  orders.give(keyOf(cnf), new Map([...given].map(withRestart)));
 };
 
 const limitMs = ({ lookAt }: HealthStep, now: number): number | undefined =>
@@ -275,23 +311,26 @@ const renewalOf = (
   { status }: CnfDeployment,
   { renew }: HealthStep,
   {
+    byUser,
     isFailed,
     pods,
     nodesKnown,
   }: {
+    byUser: CnfDeploymentStatus['renewal'];
     isFailed: boolean;
     pods: readonly CnfFacts[];
     nodesKnown: boolean;
   },
 ): CnfDeploymentStatus['renewal'] => {
   if (renew) return { pod: renew.uid, reason: `pod ${renew.pod}: ${renew.why}` };
+  if (byUser) return byUser;
   const known = status?.renewal;
   const isOver = isFailed && known && nodesKnown && canStay(known.pod, pods);
   return isOver ? undefined : known;
 };
 
-const soonest = (...waits: readonly (number | undefined)[]): Outcome =>
-  againIn(Math.min(...waits.map((ms) => ms ?? Infinity)));
+const soonest = (...waits: readonly (number | undefined)[]): number =>
+  Math.min(...waits.map((ms) => ms ?? Infinity));
 
 const waitOf = ({ lookAt = Infinity, stage }: RollOutStep, now: number): number =>
   Math.max(0, Math.min(stage === 'Failed' ? BROKEN_MS : ROLLING_MS, lookAt - now));

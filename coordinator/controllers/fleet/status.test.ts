@@ -26,6 +26,7 @@ const statusOf = (pods: readonly CnfFacts[], memory: Memory, before?: object, no
     failure: undefined,
     held: undefined,
     renewal: undefined,
+    rollSetTime: undefined,
     update: { kept: {}, told: undefined },
     revisions: new Map([['old', 1]]),
   };

@@ -26,6 +26,7 @@ export type RollOutView = {
   /** Why a pod that is overdue is not replaced. */
   held: string | undefined;
   renewal: CnfDeploymentStatus['renewal'];
+  rollSetTime: CnfDeploymentStatus['rollSetTime'];
   revisions: Revisions;
   update: Pick<UpdateStep, 'kept' | 'told'>;
 };
@@ -61,6 +62,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     ...listed('excused', step.excused),
     ...(message !== undefined && { message: truncated(message, MAX_TEXT) }),
     ...(view.renewal && { renewal: view.renewal }),
+    ...(view.rollSetTime && { rollSetTime: view.rollSetTime }),
     ...(deployment && { deployment }),
     ...view.update.kept,
     conditions: conditionsFor(cnf, view, waitsFor),

@@ -253,8 +253,11 @@ const statusSchema = z.object({
     .object({ pod: text(64), reason: text(1_024) })
     .optional()
     .describe(
-      'Why the set was made anew without a change of the template, and for which pod, by its uid.',
+      'Why the set was made anew without a change of the template, and for which pod or request, by its uid.',
     ),
+  rollSetTime: moment()
+    .optional()
+    .describe('When annotation roll-set of a CNFSet or CNF was last served.'),
   deployment: z
     .object({
       uid: text(64),

@@ -24,6 +24,7 @@ import { createPass } from '../../../agent/reconcile/pass.ts';
 import { withoutCommitConfirm } from '../../../agent/commit-confirm/commit-confirm.ts';
 import { createRefusals } from '../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN } from '../../../agent/reconcile/rule-states.ts';
+import { NO_RESTART } from '../../../agent/reconcile/testing.ts';
 import { buildReports } from '../../../agent/report/build.ts';
 import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
 import { createManualClock as createDeviceClock } from '../../openwrt/simulator/clock.ts';
@@ -135,6 +136,7 @@ export const startWorld = async (
       lastGood: await openLastGood(inFolder('last-good.json'), silentLogger),
       refusals: createRefusals(agentClock, revisionOf),
       kernelDrift: createKernelDrift(agentClock),
+      restart: NO_RESTART,
       pace: createPace(agentClock),
       clock: agentClock,
       onStanding: (next) => {

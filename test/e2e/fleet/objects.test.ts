@@ -100,6 +100,24 @@ it('mirrors set and pod in a CNFSet and a CNF that are made anew, and go without
   await Promise.all(both.flatMap(changes));
   expect((await kubectl('annotate', 'cnf', pod.name, ...at, 'theirs=x')).code).toBe(0);
 
+  const restart = 'fleet.sdewan.akraino.org/restart-service';
+  expect((await kubectl('annotate', 'cnf', pod.name, ...at, `${restart}=firewall`)).code).toBe(0);
+  const said = await until('its agent has restarted the firewall', async () => {
+    const only = ['--field-selector=reason=ServiceRestarted', '-o', 'jsonpath={..message}'];
+    const { stdout } = await kubectl('get', 'events', ...at, ...only);
+    return stdout === '' ? undefined : stdout;
+  });
+  expect(said).toMatch(/^the agent has restarted firewall: \S+ has asked for it$/);
+  const left = await kubectl(
+    'get',
+    'cnf',
+    pod.name,
+    ...at,
+    '-o',
+    'jsonpath={.metadata.annotations}',
+  );
+  expect(left.stdout).toBe('{"theirs":"x"}');
+
   await Promise.all(
     both.map(async ([kind, { name, uid }]) => {
       expect((await kubectl('delete', kind, name, ...at)).code).toBe(0);

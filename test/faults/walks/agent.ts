@@ -16,7 +16,7 @@ import { createLoop } from '../../../agent/reconcile/loop.ts';
 import { createPace } from '../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../agent/reconcile/refusals.ts';
-import { NOTHING_RECORDED } from '../../../agent/reconcile/testing.ts';
+import { NO_RESTART, NOTHING_RECORDED } from '../../../agent/reconcile/testing.ts';
 import { createOrders } from '../../../agent/report/answered-fields.ts';
 import { createBoot } from '../../../agent/report/boot.ts';
 import { createChangeLog } from '../../../agent/report/change-times.ts';
@@ -76,7 +76,7 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     otherReports: () => [],
     otherUnwatchedKinds: () => [],
     commentsLost: () => [],
-    distance: () => ({}),
+    fleet: () => ({}),
     stateFolder: () => undefined,
     onChange: () => publisher.mark(),
     clock,
@@ -133,6 +133,7 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     },
     refusals,
     kernelDrift,
+    restart: NO_RESTART,
     pace,
     clock,
     onStanding: status.setStanding,

@@ -12,6 +12,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import { keyOf } from '../deployment.ts';
+import { firstRollSet, type UserRequest } from '../requests.ts';
 import { goesWithItsPod, wantedCnfOf, wantedSetOf, type MirrorView } from './objects.ts';
 import { alike, createRounds, pacesFor, type Writer } from './rounds.ts';
 
@@ -31,6 +32,8 @@ export type Mirror = {
   keys: () => string[];
   /** The CNF of a pod, as it was written last. */
   cnfOf: (namespace: string, pod: string) => CnfObject | undefined;
+  /** What users ask of the set with that hash, or of its CNFs. */
+  rollSetOf: (cnf: CnfDeployment, set: string | undefined) => UserRequest | undefined;
   /** Milliseconds after which there is more to write; undefined: there is not. */
   write: (cnf: CnfDeployment, view: MirrorView, signal: AbortSignal) => Promise<number | undefined>;
   /** The CNFDeployment of that key is gone: removes what is left of it. The same answer. */
@@ -113,6 +116,11 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     sources: [sets, cnfs],
     keys: () => [...sets.store.list(), ...cnfs.store.list()].map(deploymentOf),
     cnfOf: (where, pod) => cnfs.store.byName(where, pod),
+    rollSetOf: (cnf, set) => {
+      const key = keyOf(cnf);
+      const all = [...sets.store.by('deployment', key), ...cnfs.store.by('deployment', key)];
+      return firstRollSet(all, set);
+    },
     write: (cnf, view, signal) =>
       rounds.round(
         keyOf(cnf),

@@ -21,9 +21,10 @@ import { openUnconfirmed } from '../../../../agent/openwrt/ubus/write/unconfirme
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../../agent/reconcile/kernel-repair.ts';
 import { createPace } from '../../../../agent/reconcile/pace.ts';
-import { createPass } from '../../../../agent/reconcile/pass.ts';
+import { createPass, type PassDeps } from '../../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN, type RuleStates } from '../../../../agent/reconcile/rule-states.ts';
+import { NO_RESTART } from '../../../../agent/reconcile/testing.ts';
 import { buildReports } from '../../../../agent/report/build.ts';
 import { converge, follow, type Effort, type Following, type LoopParts } from './converge.ts';
 import type { TestOpenwrt } from './openwrt.ts';
@@ -104,6 +105,7 @@ export const openPass = async (
     driver?: Driver;
     secrets?: ReadonlyMap<string, string>;
     commitConfirm?: (driver: Driver) => CommitConfirm;
+    restart?: PassDeps['restart'];
   } = {},
 ): Promise<TestPass> => {
   const { clock } = openwrt;
@@ -137,6 +139,7 @@ export const openPass = async (
     lastGood,
     refusals,
     kernelDrift,
+    restart: options.restart ?? NO_RESTART,
     pace,
     clock: clock.agent,
     onStanding: (next) => {
