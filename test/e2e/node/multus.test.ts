@@ -5,7 +5,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { GATED } from '../../integration/coordinator/managed-networks.ts';
+import { PORTS_GATE } from '#shared/names.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { readConfigFile, until } from '../../stack/observe.ts';
 import { apply, waitForRules, waitInSync } from '../../stack/operator.ts';
@@ -138,6 +138,7 @@ describe('a ManagedNetwork over attachments of the real Multus', () => {
       namespaces: [namespace],
     },
   });
+  const GATED = { schedulingGates: [{ name: PORTS_GATE }] };
   const waiting = (name: string, attached: string, command: string[] = IDLE): object =>
     peer(name, command, { runtimeClassName: MULTUS_CLASS, ...GATED }, { [NETWORKS]: attached });
   const json = async (pod: string, ...argv: string[]): Promise<unknown> => {
