@@ -72,6 +72,20 @@ export const commands: readonly CommandFile[] = [
     run: async (...given) => (await import('./explain/run.ts')).runExplain(...given),
   },
   {
+    name: 'ports',
+    summary:
+      'show which pod has which address of a managed network, and which pods wait for one and why',
+    description:
+      'With the state of the pod of each NetworkPort, addresses in use without one, and conflicts. Networks and NetworkPorts belong to the whole cluster: it takes the right to list them there. Exits 0, 1 when a pod waits or a network gives nothing, 3 when not all can be seen.',
+    args: [new Argument('[network]', 'only this ManagedNetwork')],
+    options: clusterOptions(),
+    examples: [
+      ['-A', 'all networks, and pods of all namespaces'],
+      ['edge -n shop -o json', 'one network, and pods of one namespace, for a program'],
+    ],
+    run: async (...given) => (await import('./ports/run.ts')).runPorts(...given),
+  },
+  {
     name: 'docs',
     summary: 'show the part of the documentation that an answer names',
     description: 'It needs no cluster. Without a topic it lists those that there are.',

@@ -5,6 +5,7 @@ import { podDiffViewSchema } from './diff/device.ts';
 import { diffViewSchema } from './diff/view.ts';
 import { policyExplanationSchema } from './explain/policy.ts';
 import { explanationSchema } from '../views/explanation.ts';
+import { portsViewSchema } from './ports/view.ts';
 import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from '../views/rules.ts';
 import { statusViewSchema } from '../views/status.ts';
@@ -21,6 +22,7 @@ export const schemas: Readonly<Record<string, z.ZodType>> = {
   'policy-explanation': policyExplanationSchema,
   'policy-trace': policyTraceViewSchema,
   'live-trace': liveTraceViewSchema,
+  ports: portsViewSchema,
   rendering: renderingSchema,
   rules: rulesViewSchema,
   status: statusViewSchema,

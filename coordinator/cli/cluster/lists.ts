@@ -9,7 +9,11 @@ import type { Lacking } from '../../views/rights.ts';
 
 type Reader = { client: Pick<KubeClient, 'list'>; signal: AbortSignal };
 /** `namespace`: undefined for all. */
-type Selection = { namespace?: string | undefined; labelSelector?: string | undefined };
+type Selection = {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+};
 
 /** With 10,000 objects in one answer, reading takes longer than a user waits for a request. */
 const PAGE_SIZE = 500;

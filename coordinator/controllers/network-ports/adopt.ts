@@ -6,8 +6,8 @@ import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-netwo
 import type { NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import { claimOf, nameOfPod, portName } from './decide.ts';
 import type { Keepers } from './keepers.ts';
-import type { PortPod, PresentAddresses } from './objects.ts';
-import { presentOf, type PortSources } from './sources.ts';
+import { presentOf, type PortPod, type PresentAddresses } from './objects.ts';
+import type { PortSources } from './sources.ts';
 import { addressesAt, commonIndexOf, macAt, type Plan } from './subnets.ts';
 import type { PortWrites } from './writes.ts';
 

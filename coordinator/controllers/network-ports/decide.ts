@@ -6,6 +6,7 @@ import { few } from '#shared/util/few.ts';
 import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
+import type { Foreign } from './foreign.ts';
 import type { Keeper } from './keepers.ts';
 import { addressesAt, commonIndexOf, macAt, withLengths, type Plan } from './subnets.ts';
 
@@ -32,11 +33,7 @@ export type KnownNetwork = {
   plan: Plan | { problem: string };
   /** Its NetworkPorts, those that rest as well. */
   ports: readonly NetworkPort[];
-  /** Indexes in use without a NetworkPort, and by which pod or VirtualAddress, in words. */
-  foreign: ReadonlyMap<number, string>;
-  /** Those that are said to be in use without a share: given when no other is free. */
-  doubtful: ReadonlySet<number>;
-};
+} & Foreign;
 
 export type View = {
   /** By what pods call it. */

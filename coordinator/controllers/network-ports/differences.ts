@@ -3,8 +3,7 @@ import { spelling, withoutLength } from '#shared/policy/address-blocks.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { isReleased } from './decide.ts';
-import type { PortPod } from './objects.ts';
-import { presentOf } from './sources.ts';
+import { presentOf, type PortPod } from './objects.ts';
 
 /** In words; undefined: as given, or its CNI has said nothing yet. */
 export const differenceOf = (

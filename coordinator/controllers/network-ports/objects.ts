@@ -14,6 +14,7 @@ import {
   PORTS_GATE,
   PURPOSE_LABEL,
 } from '#shared/names.ts';
+import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { own } from '#shared/util/own.ts';
 import { shortened } from '#shared/util/shortened.ts';
 import { controllerFactsOf, podResource } from '../../sources/workload.ts';
@@ -49,6 +50,15 @@ export type PortPod = KubeObject & {
 };
 
 export const isGated = ({ gates }: PortPod): boolean => gates.includes(PORTS_GATE);
+
+/** A node runs it: no other pod can use an address. */
+export const isRunning = (pod: PortPod): boolean =>
+  pod.node !== undefined && !pod.hasEnded && !isGated(pod);
+
+export const presentOf = (
+  { present }: Pick<PortPod, 'present'>,
+  { spec }: ManagedNetwork,
+): readonly PresentAddresses[] => present.filter(({ name }) => spec.names.includes(name));
 
 /** `schedulingGates` of the pod without ours. */
 export const otherGates = ({ gates }: PortPod): { name: string }[] =>

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
-import { isLater, type KubeObject } from '#shared/kube/objects.ts';
+import { isLater } from '#shared/kube/objects.ts';
 import {
   managedNetworkResource,
   type ManagedNetwork,
@@ -20,8 +20,16 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
 import { isKept, isReleased, nameOfPod, type KnownNetwork } from './decide.ts';
 import { isAdopted } from './network-status.ts';
-import { isGated, portNodes, portPods, type PortPod, type PresentAddresses } from './objects.ts';
-import { addressesAt, conflictBetween, indexOf, planOf, type Plan } from './subnets.ts';
+import {
+  foreignOf,
+  holderOf,
+  indexesIn,
+  indexesOfPod,
+  NO_FOREIGN,
+  type Foreign,
+} from './foreign.ts';
+import { isGated, isRunning, portNodes, portPods, type PortPod } from './objects.ts';
+import { addressesAt, conflictBetween, planOf, type Plan } from './subnets.ts';
 import { virtualAddresses, type VirtualAddress } from './virtual-addresses.ts';
 
 export type PortSourcesOptions = {
@@ -219,9 +227,8 @@ export class PortSources {
     return [...pods].filter(({ hasEnded }) => !hasEnded);
   }
 
-  /** Those that a node runs: no other pod can use an address. */
   runningPods(network: ManagedNetwork): PortPod[] {
-    return this.podsNaming(network).filter((pod) => pod.node !== undefined && !isGated(pod));
+    return this.podsNaming(network).filter(isRunning);
   }
 
   /** What a network could give, also while it does not yet. */
@@ -252,14 +259,10 @@ export class PortSources {
         const now = addressesAt(plan, spec.index);
         return spec.addresses.find((text, at) => text !== now[at]);
       };
-      const indexesIn = (texts: readonly string[]): number[] =>
-        texts.flatMap((text) => indexOf(plan, text) ?? []);
-      const indexesOf = (pod: PortPod): number[] =>
-        indexesIn(presentOf(pod, network).flatMap(({ addresses }) => addresses));
       return {
         plan,
-        indexesOf: oncePerObject(indexesOf),
-        indexesHeldBy: oncePerObject(({ addresses }: VirtualAddress) => indexesIn(addresses)),
+        indexesOf: oncePerObject((pod: PortPod) => indexesOfPod(pod, network, plan)),
+        indexesHeldBy: oncePerObject(({ addresses }: VirtualAddress) => indexesIn(plan, addresses)),
         movedFrom: oncePerObject(movedFrom),
       };
     });
@@ -294,44 +297,14 @@ export class PortSources {
     };
   }
 
-  /**
-   * Addresses in use without a NetworkPort: by what annotations of pods say, which any user with
-   * the right to change a pod writes, and VirtualAddresses, of which such a user makes any number.
-   * So a namespace keeps no more of them from others than its share, and none where it gets no
-   * address.
-   */
-  #foreign(
-    network: ManagedNetwork,
-    ports: readonly NetworkPort[],
-  ): Pick<KnownNetwork, 'foreign' | 'doubtful'> {
+  #foreign(network: ManagedNetwork, ports: readonly NetworkPort[]): Foreign {
     const planned = this.#planned(network.metadata.name);
-    const foreign = new Map<number, string>();
-    const doubtful = new Set<number>();
-    if ('problem' in planned) return { foreign, doubtful };
-    const { namespaces = [], perNamespace = Infinity } = network.spec;
-    const shares = new Map(namespaces.map((name) => [name, perNamespace]));
-    const claims = new Set<number>();
-    const takeFrom = (namespace: string): boolean => {
-      const left = shares.get(namespace) ?? 0;
-      shares.set(namespace, left - 1);
-      return left > 0;
-    };
-    for (const { spec } of ports.filter((port) => !isReleased(port))) {
-      claims.add(spec.index);
-      takeFrom(spec.claim.namespace);
-    }
-    const use = ({ metadata }: KubeObject, kind: string, indexes: readonly number[]): void => {
-      const { namespace, name } = metadata;
-      for (const index of indexes) {
-        if (claims.has(index) || foreign.has(index)) continue;
-        if (takeFrom(namespace)) foreign.set(index, `${kind} ${namespace}/${name}`);
-        else doubtful.add(index);
-      }
-    };
-    for (const pod of this.runningPods(network)) use(pod, 'pod', planned.indexesOf(pod));
-    for (const one of this.virtualAddresses.store.list())
-      use(one, one.kind, planned.indexesHeldBy(one));
-    return { foreign, doubtful: doubtful.difference(foreign) };
+    if ('problem' in planned) return NO_FOREIGN;
+    const { indexesOf, indexesHeldBy } = planned;
+    return foreignOf(network, ports, [
+      ...this.runningPods(network).map((pod) => holderOf(pod, indexesOf(pod), 'pod')),
+      ...this.virtualAddresses.store.list().map((one) => holderOf(one, indexesHeldBy(one))),
+    ]);
   }
 
   #withWritten(shown: readonly NetworkPort[], isOf: (port: NetworkPort) => boolean): NetworkPort[] {
@@ -392,8 +365,3 @@ const useOf = ({ node, hasEnded, present }: PortPod): unknown => [node, hasEnded
 
 const ageOf = ({ metadata: { creationTimestamp, uid } }: ManagedNetwork): string =>
   `${creationTimestamp} ${uid}`;
-
-export const presentOf = (
-  { present }: Pick<PortPod, 'present'>,
-  { spec }: ManagedNetwork,
-): readonly PresentAddresses[] => present.filter(({ name }) => spec.names.includes(name));

@@ -11,6 +11,7 @@ import {
   type View,
   type WaitingPod,
 } from './decide.ts';
+import { NO_FOREIGN } from './foreign.ts';
 import type { Keeper } from './keepers.ts';
 import { addressesAt, planOf } from './subnets.ts';
 
@@ -43,7 +44,7 @@ type SomeKnown = Partial<KnownNetwork> & { name?: string; names?: string[] };
 
 export const known = ({ name, names, ...some }: SomeKnown = {}): KnownNetwork => {
   const object = some.object ?? networkObject({ ...(names && { names }) }, name);
-  const none = { ports: [], foreign: new Map(), doubtful: new Set<number>() };
+  const none = { ports: [], ...NO_FOREIGN };
   return { object, plan: planOf(object.spec), ...none, ...some };
 };
 

@@ -7,6 +7,7 @@ import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { identityOf, resourceV1 } from '#shared/kube/objects.ts';
 import { NETWORK_STATUS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { sdewan } from '../../stack/sdewan.ts';
 import type { World } from '../admission/world.ts';
 import { eventually } from '../support/eventually.ts';
 import {
@@ -285,9 +286,16 @@ it('gives no pod what a VirtualAddress holds, names that, and goes on when it is
   await eventually(() => networks.eventsOf('fixes')).toContain(
     `VirtualAddress ${namespace}/gw has it`,
   );
+  const shown = await sdewan(world.cluster, 'ports', 'shared', '-n', namespace);
+  expect(shown).toMatchObject({ code: 1, said: '' });
+  expect(shown.out).toMatch(/shared +10\.65\.0\.10 fd00:65::a +VirtualAddress .*\/gw +never\n/);
+  expect(shown.out).toMatch(/\/asks +net-shared .*NoFreeAddress +network shared has no free/);
   await world.kubectl('delete', 'pod', 'fixes', '-n', namespace, ...FORCED);
   await world.kubectl('delete', 'vip', 'gw', '-n', namespace);
   await eventually(() => networks.claimedOf('shared')).toEqual(['asks 10.65.0.10 fd00:65::a']);
+  const { code, out } = await sdewan(world.cluster, 'ports', 'shared', '-A');
+  expect(code).toBe(0);
+  expect(out).toMatch(/shared +10\.65\.0\.10 fd00:65::a +\S+ +\S+\/asks +net0 /);
 });
 
 describe('a namespace that is deleted', () => {
