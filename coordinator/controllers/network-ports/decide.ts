@@ -6,7 +6,6 @@ import { few } from '#shared/util/few.ts';
 import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
-import type { Foreign } from './foreign.ts';
 import type { Keeper } from './keepers.ts';
 import { addressesAt, commonIndexOf, macAt, withLengths, type Plan } from './subnets.ts';
 
@@ -25,6 +24,13 @@ export type WaitingPod = {
   /** `problem`: why it cannot have its addresses kept. Undefined: it asks for no such thing. */
   keeper?: Keeper | { problem: string } | undefined;
   texts: AskTexts;
+};
+
+export type Foreign = {
+  /** By index: what holds it, in words. */
+  foreign: ReadonlyMap<number, string>;
+  /** Those that are said to be in use without a share: given when no other is free. */
+  doubtful: ReadonlyMap<number, string>;
 };
 
 export type KnownNetwork = {

@@ -2,7 +2,7 @@
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
-import { isReleased } from './decide.ts';
+import { isReleased, type Foreign } from './decide.ts';
 import { presentOf, type PortPod } from './objects.ts';
 import { indexOf, type Plan } from './subnets.ts';
 
@@ -14,13 +14,6 @@ export const holderOf = (
   indexes: readonly number[],
   word = kind,
 ): Holder => ({ namespace, words: `${word} ${namespace}/${name}`, indexes });
-
-export type Foreign = {
-  /** By index: what holds it, in words. */
-  foreign: ReadonlyMap<number, string>;
-  /** Those that are said to be in use without a share: given when no other is free. */
-  doubtful: ReadonlyMap<number, string>;
-};
 
 export const NO_FOREIGN: Foreign = { foreign: new Map(), doubtful: new Map() };
 

@@ -18,16 +18,9 @@ import {
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
-import { isKept, isReleased, nameOfPod, type KnownNetwork } from './decide.ts';
+import { isKept, isReleased, nameOfPod, type Foreign, type KnownNetwork } from './decide.ts';
 import { isAdopted } from './network-status.ts';
-import {
-  foreignOf,
-  holderOf,
-  indexesIn,
-  indexesOfPod,
-  NO_FOREIGN,
-  type Foreign,
-} from './foreign.ts';
+import { foreignOf, holderOf, indexesIn, indexesOfPod, NO_FOREIGN } from './foreign.ts';
 import { isGated, isRunning, portNodes, portPods, type PortPod } from './objects.ts';
 import { addressesAt, conflictBetween, planOf, type Plan } from './subnets.ts';
 import { virtualAddresses, type VirtualAddress } from './virtual-addresses.ts';
