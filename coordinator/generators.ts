@@ -24,6 +24,7 @@ import { createServices } from './controllers/generated-rules/services/controlle
 import type { PolicyMetrics } from './controllers/network-policy/metrics.ts';
 import { createPoliciesController } from './controllers/network-policy/controller.ts';
 import { createNetworkPortsController } from './controllers/network-ports/controller.ts';
+import type { PortMetrics } from './controllers/network-ports/metrics.ts';
 import { createPolicyWorld } from './controllers/network-policy/sources.ts';
 import {
   createSecurityGroupsController,
@@ -43,6 +44,7 @@ export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
   /** Undefined: policies are not enforced there. */
   neutron: Pick<SecurityGroupsDeps, 'neutron' | 'resyncMs' | 'exposeFailing'> | undefined;
   policyMetrics: PolicyMetrics;
+  portMetrics: PortMetrics;
 };
 
 export type Generators = {

@@ -27,6 +27,7 @@ import { tiesOf } from './admission/ties.ts';
 import { createCoordinator, type Coordinator } from './coordinator.ts';
 import { createRollOutMetrics } from './controllers/fleet/metrics.ts';
 import { createPolicyMetrics } from './controllers/network-policy/metrics.ts';
+import { createPortMetrics } from './controllers/network-ports/metrics.ts';
 import type { Dashboard, DashboardOptions } from './dashboard/dashboard.ts';
 import {
   cloudFileOf,
@@ -115,6 +116,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     selectsWithoutConsent: env.SDEWAN_SELECT_PODS_WITHOUT_CONSENT,
     sources: coordinator.sources,
     policyMetrics: createPolicyMetrics(registry),
+    portMetrics: createPortMetrics(registry),
     registries: registriesOf(env),
     rollOuts: createRollOutMetrics(registry, {
       leads: () => election.term() !== undefined,

@@ -17,6 +17,7 @@ import {
   exposeExpiry,
 } from '../../coordinator/metrics.ts';
 import { createPolicyMetrics } from '../../coordinator/controllers/network-policy/metrics.ts';
+import { createPortMetrics } from '../../coordinator/controllers/network-ports/metrics.ts';
 import { tableOf } from './markdown.ts';
 
 /** As Prometheus' operator reads it, as far as we use it. */
@@ -81,6 +82,7 @@ export const coordinatorMetrics = (): Registry => {
   createNeutronMetrics(registry);
   createRollOutMetrics(registry, { leads: unread, clock: systemClock });
   createPolicyMetrics(registry);
+  createPortMetrics(registry);
   return registry;
 };
 

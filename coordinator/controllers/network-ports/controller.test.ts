@@ -13,6 +13,7 @@ import {
   networkPortResource,
   type NetworkPort,
 } from '#shared/resources/other-kinds/network-port.ts';
+import { Registry } from '#shared/metrics/prometheus.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { jsonIn } from '#shared/util/json.ts';
@@ -20,12 +21,14 @@ import { podResource, statefulSets } from '../../sources/workload.ts';
 import { FakeFleetApi, NAMESPACE } from '../fleet/testing/api-server.ts';
 import { createNetworkPortsController } from './controller.ts';
 import { REST_MS } from './decide.ts';
+import { createPortMetrics } from './metrics.ts';
 import { portNodes } from './objects.ts';
 import { networkObject } from './testing.ts';
 import { virtualAddresses } from './virtual-addresses.ts';
 
 let api: FakeFleetApi;
 let events: RecordedEvent[];
+let registry: Registry;
 let aheadMs: number;
 /** Until the API server answers a write of a pod. */
 let answersInMs: number;
@@ -33,6 +36,7 @@ let running: { end: AbortController; done: Promise<void> };
 
 const begin = (): void => {
   const end = new AbortController();
+  registry = new Registry();
   const client = api.client();
   const patch: typeof client.patch = async (...asked) => {
     await systemClock.sleep(answersInMs, end.signal);
@@ -42,6 +46,7 @@ const begin = (): void => {
     client: answersInMs > 0 ? { ...client, patch } : client,
     record: (event) => void events.push(event),
     metrics: NO_METRICS,
+    portMetrics: createPortMetrics(registry),
     leadership: ALWAYS_LEADING,
     clock: { ...systemClock, now: () => Date.now() + aheadMs },
     log: silentLogger,
@@ -126,6 +131,8 @@ describe('a pod behind the gate', () => {
       '{"net0":"a-1","net1":"b-1"}',
     );
     expect(api.writes.filter((write) => write.endsWith('pods/p'))).toEqual(['patch pods/p']);
+    const figures = await registry.metrics();
+    expect(figures).toContain('sdewan_coordinator_network_assigned_seconds_count 1');
     expect(saidOf('p').at(-1)).toBe(
       'AddressesAssigned: net0: 10.97.0.1 (NetworkPort a-1); net1: 10.98.0.1 (NetworkPort b-1)',
     );
@@ -139,6 +146,10 @@ describe('a pod behind the gate', () => {
     pod('p', ['a', 'b']);
     await expect.poll(() => saidOf('p').join(), soon).toContain('network b has no free address');
     expect(await claims()).toEqual(['b-1 holder']);
+    const figures = async () => (await registry.metrics()).split('\n');
+    const claimed = 'sdewan_coordinator_network_addresses{network="b",state="claimed"} 1';
+    await expect.poll(figures, soon).toContain(claimed);
+    expect(await figures()).toContain('sdewan_coordinator_network_pods_waiting 1');
     api.remove('pods', 'holder');
     await expect.poll(claims, soon).toEqual([]);
     aheadMs = REST_MS;

@@ -20,6 +20,7 @@ import {
   type ManagedNetwork,
 } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import { adopt } from './adopt.ts';
 import { differenceOf } from './differences.ts';
 import { asksOf, type Ask } from './asks.ts';
@@ -41,6 +42,7 @@ import {
 } from './decide.ts';
 import { createAnnouncer } from './events.ts';
 import { createKeepers, type Keepers } from './keepers.ts';
+import type { PortMetrics } from './metrics.ts';
 import { isAdopted, statusOf } from './network-status.ts';
 import { createAttachments, type Attachments } from './attachments.ts';
 import { isGated, portNodes, portPods, type PortPod } from './objects.ts';
@@ -50,6 +52,7 @@ import { createPortWrites, type PortWrites } from './writes.ts';
 export type NetworkPortsDeps = ControllerDeps & {
   client: KubeClient;
   record: (event: RecordedEvent) => void;
+  portMetrics: PortMetrics;
 };
 
 export type NetworkPortsController = {
@@ -76,7 +79,8 @@ type Reconciler = {
 };
 
 export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPortsController => {
-  const { client, clock, leadership, log, metrics, record } = deps;
+  const { client, clock, leadership, log, metrics, portMetrics, record } = deps;
+  const leads = (): boolean => leadership.term() !== undefined;
   const announcer = createAnnouncer(record, clock);
   const sources = new PortSources({
     client,
@@ -87,6 +91,10 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
     onPod: (uid) => controller.mark(`pod ${uid}`),
     onGone: announcer.forget,
   });
+  portMetrics.expose(
+    () => (leads() ? sources.networks.store.list() : []),
+    () => (leads() ? sources.waiting().length : 0),
+  );
   const writes = createPortWrites(client, sources, clock);
   const common = {
     ...deps,
@@ -139,7 +147,7 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
   };
   /** The last network may be gone, and a pod still wait for it. */
   const waitsAny = async (signal: AbortSignal): Promise<boolean> => {
-    if (leadership.term() === undefined) return false;
+    if (!leads()) return false;
     try {
       const { items } = await client.list(portPods, { fieldSelector: 'spec.nodeName=', signal });
       return items.some(isGated);
@@ -174,7 +182,8 @@ type Common = NetworkPortsDeps & {
 };
 
 const createPodReconciler = (deps: Common): Reconciler['pod'] => {
-  const { announcer, attachments, client, keepers, log, sources, writes } = deps;
+  const { announcer, attachments, client, clock, keepers, log, portMetrics, sources, writes } =
+    deps;
   /** As the watch shows them still. */
   const opened = new WeakSet<PortPod>();
 
@@ -254,6 +263,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
       if (outcome === 'opened') {
         opened.add(pod);
         announcer.assigned(pod, claims);
+        if (claims.length > 0) portMetrics.opened(ageOf(pod, clock));
       }
       if (outcome !== 'forbidden') return 'done';
       announcer.forbidden(pod);
@@ -263,6 +273,10 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     return OVERTAKEN;
   };
 };
+
+/** Seconds. */
+const ageOf = ({ metadata }: PortPod, clock: Pick<Clock, 'now'>): number =>
+  Math.max(0, clock.now() - Date.parse(metadata.creationTimestamp)) / 1_000;
 
 const besides = (ports: readonly NetworkPort[], claims: readonly Claim[]): NetworkPort[] => {
   const names = new Set(claims.map(({ spec }) => portName(spec.network, spec.index)));

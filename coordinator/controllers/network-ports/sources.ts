@@ -155,8 +155,11 @@ export class PortSources {
   }
 
   markWaiting(): void {
-    for (const { metadata } of this.pods.store.by('gated', GATED))
-      this.#options.onPod(metadata.uid);
+    for (const { metadata } of this.waiting()) this.#options.onPod(metadata.uid);
+  }
+
+  waiting(): readonly PortPod[] {
+    return this.pods.store.by('gated', GATED);
   }
 
   note(port: NetworkPort): void {
