@@ -3,6 +3,8 @@ import { familyOf, numberOf } from '#shared/util/addresses.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CnfStatus, PodStatus } from '#shared/resources/other-kinds/cnf-status.ts';
+import { ipsecHost } from '#shared/resources/rules/ipsec-host.ts';
+import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { sizeOf } from '#shared/trace/prefixes.ts';
 import type { World } from '#shared/trace/trace.ts';
@@ -50,6 +52,12 @@ export const tracedCnf = ({ rules, networks, surroundings, others }: Given): Tra
     nameOf: sectionNames(names),
   };
 };
+
+/** What a trace leaves out, by the kinds of the CNF's rules: routes and filters alone are read. */
+export const leftOutFor = (kinds: Iterable<string>): string[] =>
+  [...kinds].some((kind) => kind === ipsecSite.kind || kind === ipsecHost.kind)
+    ? ['the policies of IPsec, by which a packet goes into a tunnel once it is translated']
+    : [];
 
 /**
  * By what agents report, and without sections of others. `pod`: whose addresses and routes these

@@ -8,7 +8,13 @@ import type { Surroundings } from '#shared/trace/types.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { namesAsInterfaces, networksOf } from './networks.ts';
 import { API_VERSION } from './output/format.ts';
-import { bareSurroundings, reportingPod, surroundingsOf, tracedCnf } from './traced-cnf.ts';
+import {
+  bareSurroundings,
+  leftOutFor,
+  reportingPod,
+  surroundingsOf,
+  tracedCnf,
+} from './traced-cnf.ts';
 import { traceAnswerOf, packetText, type TraceAnswer, type TraceView } from './trace.ts';
 import { type AgentPod, purposeOf, type ClusterFacts, type VisibleCnf } from './cluster-facts.ts';
 import { UsageError } from './usage-error.ts';
@@ -155,7 +161,8 @@ export const tracedView = (traced: Traced, { packet, others, ...ends }: Asked): 
       ...traced.notKnown,
       ...(others
         ? []
-        : ['sections of administrators; `sdewan trace --firewall` takes a file with them']),
+        : ['sections of administrators; `--live` reads them, `--firewall` takes a file of them']),
+      ...leftOutFor(rules.map(({ kind }) => kind)),
       ...after.notKnown,
     ],
   };

@@ -24,12 +24,6 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   pre_shared_key_from: { name: hub-key, key: psk }    # a Secret
   crypto_proposal: [strong]
   connections: [{ name: hub-net, conn_type: tunnel, mode: start, local_sourceip: "%config", remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]`,
-  IpsecSite: `
-  remote: 203.0.113.9
-  authentication_method: psk
-  pre_shared_key_from: { name: site-key, key: psk }
-  crypto_proposal: [strong]
-  connections: [{ name: site-net, conn_type: tunnel, mode: start, local_subnet: 10.1.0.0/16, remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]`,
   CNFService: '{ fullname: api.example.com, port: 8443, dport: 443 }',
   CNFLocalService:
     '{ localservice: cache.edge, localport: 8080, remoteservice: cdn.example.com, remoteport: 80 }',
@@ -38,4 +32,54 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     '{ replicas: 2, selector: { matchLabels: { sdewanPurpose: cnf-1 } }, template: { metadata: { labels: { sdewanPurpose: cnf-1 } }, spec: … }, updates: { schedule: "0 2 * * SUN", timeZone: Europe/Berlin } }',
   ManagedNetwork:
     '{ provider: static, names: [ovn-net1], subnets: [{ cidr: 10.1.0.0/24, ranges: [10.1.0.10-10.1.0.99] }], namespaces: [edge] }',
+};
+
+/** In place of a spec, for the page: all that a kind needs beside deploy/examples. */
+export const WHOLE: Readonly<Record<string, readonly string[]>> = {
+  IpsecSite: [
+    'A whole site, beside the zones of `deploy/examples`. A zone that masquerades does so before IPsec looks at a packet, so that the tunnel would not get it: `masq_dest` excludes the other side. What comes out of the tunnel comes in by the uplink, and needs a rule.',
+    'Where the other side connects first, also accept UDP 500 and 4500, and ESP, from its address.',
+    '',
+    '```sh',
+    'kubectl create secret generic hq-key --from-literal=psk="$(openssl rand -hex 32)"    # the other side has the same',
+    'kubectl create role hq-key --verb=get,list,watch --resource=secrets --resource-name=hq-key',
+    'kubectl create rolebinding hq-key --role=hq-key --serviceaccount=edge:cnf-1',
+    '```',
+    '',
+    '```console',
+    `$ kubectl apply -f - <<END
+apiVersion: batch.sdewan.akraino.org/v1alpha1
+kind: IpsecProposal
+metadata: { name: strong, labels: { sdewanPurpose: cnf-1 } }
+spec: { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
+---
+apiVersion: batch.sdewan.akraino.org/v1alpha1
+kind: IpsecSite
+metadata: { name: hq, labels: { sdewanPurpose: cnf-1 } }
+spec:
+  remote: 203.0.113.9
+  authentication_method: psk
+  pre_shared_key_from: { name: hq-key, key: psk }
+  crypto_proposal: [strong]
+  connections: [{ name: hq-net, conn_type: tunnel, mode: start, local_subnet: 192.168.1.0/24, remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]
+---
+apiVersion: batch.sdewan.akraino.org/v1alpha1
+kind: FirewallZone
+metadata: { name: uplink, labels: { sdewanPurpose: cnf-1 } }
+spec: { network: [uplink-1, uplink-2], input: REJECT, output: ACCEPT, forward: REJECT, masq: "1", masq_dest: ["!10.2.0.0/16"] }
+---
+apiVersion: batch.sdewan.akraino.org/v1alpha1
+kind: FirewallRule
+metadata: { name: from-hq, labels: { sdewanPurpose: cnf-1 } }
+spec: { src: uplink, src_ip: 10.2.0.0/16, dest: branch, dest_ip: 192.168.1.0/24, proto: all, target: ACCEPT }
+END
+ipsecproposal.batch.sdewan.akraino.org/strong created
+ipsecsite.batch.sdewan.akraino.org/hq created
+firewallzone.batch.sdewan.akraino.org/uplink configured
+firewallrule.batch.sdewan.akraino.org/from-hq created
+$ kubectl wait --for=condition=Ready ipsecsite/hq --timeout=60s
+ipsecsite.batch.sdewan.akraino.org/hq condition met
+\`\`\``,
+    '',
+  ],
 };

@@ -1,5 +1,5 @@
 /** The reference page of all kinds, for operators: what `kubectl explain` says, in one place. */
-import { EXAMPLES } from './kinds-examples.ts';
+import { EXAMPLES, WHOLE } from './kinds-examples.ts';
 import { tableOf } from './markdown.ts';
 import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
 import { specSchemaOf, textOf, type Schema } from './crd.ts';
@@ -173,7 +173,7 @@ const kindSection = (
     `\`kubectl get ${namesOf(kind).join('` or `')}\`.${placeOf(kind, usual)}${whereIn(kind)}`,
     '',
     ...(example === undefined
-      ? []
+      ? (WHOLE[kind.kind] ?? [])
       : ['```yaml', `spec:${example.startsWith('\n') ? '' : ' '}${example}`, '```', '']),
     ...bullets(kind),
     ...fieldsOf(kind, before),

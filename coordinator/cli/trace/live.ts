@@ -16,7 +16,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { few } from '#shared/util/few.ts';
 import { headOf, API_VERSION } from '../../views/output/format.ts';
 import { printable } from '../../views/output/table.ts';
-import { sectionNames } from '../../views/traced-cnf.ts';
+import { leftOutFor, sectionNames } from '../../views/traced-cnf.ts';
 import {
   answerText,
   conclusion,
@@ -96,6 +96,7 @@ export const podTrace = (
       ...(reading?.others ?? []).map(
         (chain) => `what chain ${chain} does, which is in the kernel as well and not firewall4's`,
       ),
+      ...leftOutFor(inspection.rules.map(({ kind }) => kind)),
       ...firewall.includes.map((file) => `what ${file} does, which the firewall loads as well`),
     ],
   };

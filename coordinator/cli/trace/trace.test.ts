@@ -75,6 +75,15 @@ describe('sdewan trace without a cluster', () => {
     expect(theirs.out).toContain("administrator's section ssh");
   });
 
+  it('says that it does not read the policies of IPsec, where a rule has some', async () => {
+    const site = `{remote: 203.0.113.9, authentication_method: psk, pre_shared_key_from: {name: k, key: k}, crypto_proposal: [p],
+      connections: [{name: c, conn_type: tunnel, mode: start}]}`;
+    const rules = `${RULES}---\n${rule('IpsecSite', 'hq', site)}`;
+    const { out } = await offline(FROM_LAN, { 'r.yaml': rules });
+    expect(out).toContain('not known: the policies of IPsec');
+    expect((await offline(FROM_LAN)).out).not.toContain('IPsec');
+  });
+
   it('says what passed a rule by, and which zone it is in', async () => {
     const { out } = await offline(`${FROM_LAN} --dport 80`);
     expect(out).toMatch(/zone in +net1 is in zone lan/);

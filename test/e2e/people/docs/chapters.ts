@@ -198,6 +198,12 @@ export const CHAPTERS: readonly Chapter[] = [
     blocks: [1],
     namespace: 'readme',
     before: async ({ kubectl }) => void (await kubectl('create', 'namespace', 'readme')),
+  },
+  {
+    page: 'docs/kinds.md',
+    blocks: [1, 2],
+    namespace: 'readme',
+    words: () => Promise.resolve({ 'edge:cnf-1': 'readme:cnf-1' }),
     after: async ({ kubectl }) =>
       void (await kubectl('delete', 'namespace', 'readme', '--wait=false')),
   },
