@@ -43,7 +43,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
         : [{ projects: [{ name: 'libuci', env: MANY }] }];
     },
   },
-  integration: one('integration'),
+  integration: one('integration', { SDEWAN_PORT_KILLS: '20' }),
   guides: one('guides'),
   load: one('load', { SDEWAN_FLIP_RULES: '1000' }),
   harness: one('harness'),

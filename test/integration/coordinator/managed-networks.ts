@@ -33,7 +33,7 @@ export const podSpec = (some: Fields = {}): object => ({
 });
 export const FORCED = ['--force', '--grace-period=0', '--wait=false'];
 
-export const seenSchema = objectSchema.extend({
+const seenSchema = objectSchema.extend({
   spec: z.looseObject({
     nodeName: z.string().optional(),
     schedulingGates: z.array(z.looseObject({ name: z.string() })).optional(),

@@ -3,10 +3,7 @@
  * kubelet runs them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Reflector } from '#shared/kube/informer/reflector.ts';
-import { identityOf, resourceV1 } from '#shared/kube/objects.ts';
 import { NETWORK_STATUS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
 import { sdewan } from '../../stack/sdewan.ts';
 import type { World } from '../admission/world.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,8 +15,6 @@ import {
   GATED,
   nodus,
   podSpec,
-  seenPods,
-  seenSchema,
   type Fields,
   type ManagedNetworks,
 } from './managed-networks.ts';
@@ -47,7 +42,6 @@ const pod = (
   metadata: { name, namespace, annotations, ...metadata },
   spec: podSpec(spec),
 });
-const byText = (one: string, other: string): number => one.localeCompare(other);
 
 describe('a pod that waits for its addresses', () => {
   it('gets those of both families with the MAC, in the write that opens the gate, and is scheduled', async () => {
@@ -168,107 +162,6 @@ describe('a network that appears over running pods', () => {
     ).toHaveLength(1);
   });
 });
-
-describe('pods of one Deployment on two networks', () => {
-  const REPLICAS = Number(process.env['SDEWAN_PORT_PODS'] ?? 20);
-  const KILLS = Number(process.env['SDEWAN_PORT_KILLS'] ?? 3);
-
-  it('never share an address while they come and go and coordinators are killed, and nothing is left over', async () => {
-    await networks.ready('left', 70, 4 * REPLICAS);
-    await networks.ready('right', 71, 4 * REPLICAS);
-    const judge = watchAddresses();
-    const deployment = (replicas: number): object => ({
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'many', namespace },
-      spec: {
-        replicas,
-        selector: { matchLabels: { app: 'many' } },
-        template: {
-          metadata: { labels: { app: 'many' }, annotations: nodus('net-left', 'net-right') },
-          spec: podSpec(GATED),
-        },
-      },
-    });
-    const live = async () =>
-      (await world.client.list(seenPods, { namespace, labelSelector: 'app=many' })).items;
-    for (let kill = 0; kill < KILLS; kill += 1) {
-      await networks.applied(deployment(REPLICAS - (kill % 2) * 5));
-      const some = (await live()).slice(0, 4).map(({ metadata }) => metadata.name);
-      if (some.length > 0)
-        await world.kubectl('delete', 'pod', '-n', namespace, ...some, ...FORCED);
-      await killCoordinator();
-      const more = (await live()).slice(-3).map(({ metadata }) => metadata.name);
-      await world.kubectl('delete', 'pod', '-n', namespace, ...more, ...FORCED);
-      await world.startCoordinator();
-    }
-    await networks.applied(deployment(REPLICAS));
-    // There is no kubelet to end what is only deleted.
-    await eventually(async () => {
-      const all = await live();
-      const going = all.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-      if (going.length > 0)
-        await world.kubectl(
-          'delete',
-          'pod',
-          '-n',
-          namespace,
-          ...going.map(({ metadata }) => metadata.name),
-          ...FORCED,
-        );
-      return all.filter(({ spec }) => spec.nodeName !== undefined).length - going.length;
-    }).toBe(REPLICAS);
-    for (const name of ['left', 'right'])
-      await eventually(async () =>
-        (await networks.claimedOf(name)).map((line) => line.split(' ')[0] ?? '').sort(byText),
-      ).toEqual((await live()).map(({ metadata }) => metadata.name).sort(byText));
-    expect(new Set((await live()).flatMap(addressesOf)).size).toBe(2 * REPLICAS);
-    await world.kubectl('delete', 'deployment', 'many', '-n', namespace, '--cascade=orphan');
-    await world.kubectl('delete', 'replicaset', '--all', '-n', namespace, '--cascade=orphan');
-    await world.kubectl('delete', 'pod', '-l', 'app=many', '-n', namespace, ...FORCED);
-    for (const name of ['left', 'right'])
-      await eventually(async () => (await networks.portsOf(name)).length).toBe(0);
-    expect(await judge.end()).toEqual([]);
-  });
-});
-
-const killCoordinator = async (): Promise<void> => {
-  process.kill(world.pid(), 'SIGKILL');
-  await world.stopCoordinator();
-};
-
-/** Judged from pods alone: which had an address at the same time. */
-const watchAddresses = () => {
-  const ending = new AbortController();
-  const shared: string[] = [];
-  const users = new Map<string, string>();
-  const kept = seenSchema.transform((one) => ({
-    ...identityOf(one),
-    addresses: ['Failed', 'Succeeded'].includes(one.status?.phase ?? '') ? [] : addressesOf(one),
-  }));
-  const reflector = new Reflector({
-    client: world.client,
-    resource: resourceV1('', 'pods', 'Pod', kept),
-    log: silentLogger,
-    onEvent: ({ type, object }) => {
-      const { uid, name } = object.metadata;
-      for (const address of object.addresses) {
-        const user = users.get(address);
-        if (type === 'deleted') users.delete(address);
-        else if (user !== undefined && user !== uid) shared.push(`${name}: ${address}`);
-        else users.set(address, uid);
-      }
-    },
-  });
-  const running = reflector.run(ending.signal);
-  return {
-    end: async () => {
-      ending.abort();
-      await running;
-      return shared;
-    },
-  };
-};
 
 it('gives no pod what a VirtualAddress holds, names that, and goes on when it is gone', async () => {
   await networks.applied({
