@@ -151,7 +151,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     information: information.current,
     otherReports: (now) => policyLoop.reports(now),
     otherUnwatchedKinds: policySource.unwatchedKinds,
-    fleet: () => ({ ...distance.word(), ...restart.word() }),
+    fleet: () => ({ agent: VERSION, ...distance.word(), ...restart.word() }),
     commentsLost: ledger.untold,
     stateFolder: probeFiles.failing,
     onChange: () => onChange(),

@@ -280,7 +280,10 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       ruleStatuses.markPod(pod);
       markStatus(pod);
     },
-    onInformation: (pod) => markStatus(pod, false),
+    onInformation: (pod) => {
+      markStatus(pod, false);
+      options.onReport(pod);
+    },
     onCommentsLost: (pod, packages) => {
       for (const name of packages) record(commentsRemoved(pod, name));
     },

@@ -93,6 +93,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     orders: sources.orders,
     addressesOf: sources.addressesOf,
     lookUps: createLookUps({ ...options, digestOf: createRegistry(options.registries) }),
+    versionOf: (podUid) => sources.reportOf(podUid)?.fleet.agent,
     restartedBy: (podUid) => sources.reportOf(podUid)?.fleet.restarted,
     reportedAt: (podUid) => sources.reportOf(podUid)?.receivedAt.wall,
   });

@@ -133,6 +133,8 @@ export type ServedRestart = z.infer<typeof servedRestartSchema>;
 export const fleetWordSchema = z.object({
   distance: z.int().min(0).max(MAX_DISTANCE).optional(),
   restarted: servedRestartSchema.optional(),
+  /** The version of the agent. */
+  agent: words(64).optional(),
 });
 export type FleetWord = z.infer<typeof fleetWordSchema>;
 

@@ -36,6 +36,8 @@ const template = (image: string, of: object = labels) => ({
 let api: FakeFleetApi;
 let registry: Registry;
 let events: RecordedEvent[];
+/** Device -> addresses of each pod. */
+let networks: ReadonlyMap<string, readonly string[]>;
 let standing: ((pod: string) => ReportedRules) | undefined;
 let agents: AgentsHeard;
 /** By image: what its registry says. */
@@ -58,6 +60,7 @@ beforeEach(() => {
   addressWaits = new Map();
   [toRestart, restarted] = [new Map(), new Map()];
   tags = new Map();
+  networks = new Map();
   standing = () => IN_SYNC;
   agents = { heard: 10, known: 10 };
   stop = new AbortController();
@@ -153,7 +156,8 @@ const start = (): void => {
         toRestart = new Map([...orders].map(([uid, { restart }]) => [uid, restart]));
       },
     },
-    addressesOf: () => new Map(),
+    versionOf: () => '1.0.0',
+    addressesOf: () => networks,
     lookUps: { get: (image) => ({ answer: tags.get(image), againInMs: 300_000 }) },
     restartedBy: (uid) => restarted.get(uid),
     reportedAt: () => undefined,
@@ -220,6 +224,25 @@ it('writes nothing at rest', async () => {
   await look();
   await pass(3_600);
   expect(api.writes.slice(before)).toEqual([]);
+});
+
+it('writes other addresses of a CNF when the minute is over, without anything happening', async () => {
+  await serve();
+  await pass(5);
+  const written = () => Object(api.get('cnfs', 'cnf-1-hash1-a'))['status'].networks;
+  expect(written()).toBeUndefined();
+  for (const address of ['10.0.0.2', '10.0.0.3', '10.0.0.4']) {
+    networks = new Map([['net1', [address]]]);
+    await look();
+    await pass(5);
+    expect(written()).toEqual([{ device: 'net1', addresses: ['10.0.0.2'] }]);
+  }
+  const before = api.writes.length;
+  await pass(60);
+  expect(written()).toEqual([{ device: 'net1', addresses: ['10.0.0.4'] }]);
+  expect(api.writes.slice(before)).toEqual(['patch cnfs/cnf-1-hash1-a']);
+  await pass(3_600);
+  expect(api.writes).toHaveLength(before + 1);
 });
 
 it('does nothing before pods and rules are known', async () => {
@@ -517,11 +540,15 @@ it('sends no template where it may not write Deployments, and asks again after a
     reason: 'Forbidden',
     message: expect.stringContaining('it may not create deployments.apps there'),
   });
+  expect(conditionOf('RBACProvisioned')?.status).toBe('False');
   expect(api.writes).toEqual(['status cnfdeployments/cnf-1']);
   expect(api.rightsAsked.length).toBeLessThan(100);
   api.mayNot.clear();
   await pass(60);
   expect(api.get('deployments', 'cnf-1')).toBeDefined();
+  kubernetesMakes(1);
+  await look();
+  expect(conditionOf('RBACProvisioned')?.status).toBe('True');
 });
 
 it.each([

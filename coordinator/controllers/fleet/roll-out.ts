@@ -55,6 +55,8 @@ export type RollOutDeps = Pick<UpdateDeps, 'lookUps'> & {
   /** The request of a user that the agent of a pod has served last. */
   restartedBy: (podUid: string) => ServedRestart | undefined;
   log: Logger;
+  /** That of the agent of a pod, as it has reported. */
+  versionOf: (podUid: string) => string | undefined;
   /** When the agent of a pod last reported to this replica, wall-clock milliseconds. */
   reportedAt: (podUid: string) => number | undefined;
   /** Why a pod has no addresses of managed networks yet; undefined: it waits for none. */
@@ -197,7 +199,7 @@ const replace = async (
 };
 
 const factsOfPod = (
-  { addressWaitOf, clock, cordoned, mirror, reportedAt }: Parts,
+  { addressesOf, addressWaitOf, clock, cordoned, mirror, reportedAt, versionOf }: Parts,
   pod: FleetPodObject,
   standing: StandingOf,
 ): CnfFacts => {
@@ -207,6 +209,8 @@ const factsOfPod = (
   const notReady = addressWaitOf(uid) ?? cnfPod.notReady;
   const around = { ...standing(cnfPod), notReady, leaving };
   return cnfFactsOf(pod, fleetPodOf(pod, around), {
+    agentVersion: versionOf(uid),
+    networks: addressesOf(uid),
     troubled: cnfPod.troubled,
     reportedAt: reportedAt(uid),
     before: mirror.cnfOf(where, name),

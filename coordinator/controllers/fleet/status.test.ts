@@ -40,6 +40,7 @@ describe('the status of a CNFDeployment', () => {
   it('counts pods, says the stage, and what the roll-out waits for', () => {
     expect(statusOf([old, late], { current: 'old' })).toEqual({
       observedGeneration: 4,
+      targetReplicas: 1,
       replicas: 2,
       readyReplicas: 1,
       progressingReplicas: 1,
@@ -69,6 +70,7 @@ describe('the status of a CNFDeployment', () => {
         }),
         expect.objectContaining({ type: 'Degraded', status: 'False' }),
         expect.objectContaining({ type: 'Ready', status: 'False', reason: 'NotReady' }),
+        expect.objectContaining({ type: 'RBACProvisioned', status: 'True' }),
       ],
     });
   });

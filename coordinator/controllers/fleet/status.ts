@@ -48,6 +48,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
   const message = failed ? failureOf(failed, view.revisions) : (view.held ?? waitsFor[0]);
   return {
     ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
+    targetReplicas: cnf.spec.replicas,
     replicas: pods.length,
     readyReplicas: ready,
     progressingReplicas: pods.filter((pod) => healthOf(pod) === 'progressing').length,
@@ -86,16 +87,23 @@ export const brokenStatus = (
   ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
   message: truncated(message, MAX_TEXT),
   conditions: [
-    ...(cnf.status?.conditions ?? []).filter(({ type }) => KEPT.has(type)),
+    ...(cnf.status?.conditions ?? []).filter(
+      ({ type }) => KEPT.has(type) && !(type === PROVISIONED && reason === 'Forbidden'),
+    ),
     ...[
       { type: 'Progressing', status: 'False' as const, reason, message },
+      ...(reason === 'Forbidden'
+        ? [{ type: PROVISIONED, status: 'False' as const, reason, message }]
+        : []),
       ...stalled({ reason, message }),
     ].map((one) => conditionOf(cnf, now, one)),
   ],
 });
 
+/** No call was refused for want of a right since the last one that needs it. */
+const PROVISIONED = 'RBACProvisioned';
 /** What is wrong says nothing of it. */
-const KEPT: ReadonlySet<string> = new Set(['Available', IMAGES_CURRENT]);
+const KEPT: ReadonlySet<string> = new Set(['Available', PROVISIONED, IMAGES_CURRENT]);
 
 /**
  * Before the Deployment has the digests: the next look, or leader, goes on from what is written.
@@ -174,6 +182,12 @@ const conditionsFor = (
     ...(trouble
       ? stalled(trouble)
       : sound(isAvailable && !isRolling, isAvailable && isRolling ? progressing.message : share)),
+    {
+      type: PROVISIONED,
+      status: 'True',
+      reason: 'Provisioned',
+      message: `the coordinator may roll CNFs in namespace ${cnf.metadata.namespace}`,
+    },
     ...imagesCurrent(update.told),
   ];
   return told.map((one) => conditionOf(cnf, now, one));

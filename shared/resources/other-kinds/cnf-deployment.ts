@@ -172,13 +172,17 @@ export const fleetConditionSchema = (types: string) =>
     lastTransitionTime: moment().describe('When status last changed.'),
   });
 const conditionSchema = fleetConditionSchema(
-  'Available, Progressing, Degraded, Ready, Stalled or ImagesCurrent.',
+  'Available, Progressing, Degraded, Ready, Stalled, RBACProvisioned or ImagesCurrent.',
 );
 /** Length of the longest that there is, of SHA-512. */
 const MAX_DIGEST = 135;
 
 const statusSchema = z.object({
   observedGeneration: z.int().optional(),
+  targetReplicas: z
+    .int()
+    .optional()
+    .describe('Pods that are to serve: those of the spec that was looked at.'),
   replicas: z.int().optional().describe('Pods of all sets.'),
   readyReplicas: z.int().optional().describe('Pods that are ready, of all sets.'),
   progressingReplicas: z

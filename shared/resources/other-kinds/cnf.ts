@@ -9,6 +9,7 @@ import { FLEET_GROUP } from '../../names.ts';
 import { FLEET_CATEGORY, fleetConditionSchema } from './cnf-deployment.ts';
 import { MESSAGE_COLUMN } from '../columns.ts';
 import type { Resource } from '../resource.ts';
+import { MAX_ADDRESSES_OF_DEVICE, MAX_DEVICES } from '../../protocol/report.ts';
 
 /** Containers of a pod that are listed. */
 export const MAX_IMAGES = 16;
@@ -37,6 +38,24 @@ const statusSchema = z.object({
     .max(MAX_IMAGES)
     .optional()
     .describe('Those of the containers, as the pod names them.'),
+  agentVersion: text(64).optional().describe('That of the agent, as it says.'),
+  lastEvent: z
+    .object({ reason: text(64), time: moment() })
+    .optional()
+    .describe('The condition that changed last, by its reason, and when.'),
+  networks: z
+    .array(
+      z.object({
+        device: text(64),
+        addresses: z.array(text(64)).max(MAX_ADDRESSES_OF_DEVICE),
+      }),
+    )
+    .max(MAX_DEVICES)
+    .optional()
+    .describe(
+      'Addresses of OpenWRT by network device, as the agent sees them; written once a minute at most.',
+    ),
+  networksTime: moment().optional().describe('When they were written last.'),
   actualDistance: distance().describe('The distance that the agent has confirmed.'),
   lastReport: moment()
     .optional()
@@ -76,6 +95,9 @@ export const cnfResource = {
     { name: 'Ready', type: 'string', jsonPath: conditionPath('Ready') },
     { name: 'In Sync', type: 'string', jsonPath: conditionPath('InSync') },
     { name: 'Last Report', type: 'date', jsonPath: '.status.lastReport' },
+    { name: 'Last Event', type: 'string', jsonPath: '.status.lastEvent.reason', priority: 1 },
+    { name: 'Agent', type: 'string', jsonPath: '.status.agentVersion', priority: 1 },
+    { name: 'Image', type: 'string', jsonPath: '.status.images[0]', priority: 1 },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
     MESSAGE_COLUMN,
   ],

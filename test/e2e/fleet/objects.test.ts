@@ -7,6 +7,7 @@ import path from 'node:path';
 import * as z from 'zod';
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
+import { VERSION } from '#shared/own-version.ts';
 import { ROOT } from '../../run/product-files.ts';
 import { withOwnNamespaces } from '../../stack/own-namespaces.ts';
 import { observePods, until } from '../../stack/observe.ts';
@@ -99,6 +100,15 @@ it('mirrors set and pod in a CNFSet and a CNF that are made anew, and go without
   ] as const;
   await Promise.all(both.flatMap(changes));
   expect((await kubectl('annotate', 'cnf', pod.name, ...at, 'theirs=x')).code).toBe(0);
+
+  const seen = await until('the CNF has the addresses of its OpenWRT', async () => {
+    const { status } = await one(namespace, 'cnfs');
+    return status?.['networks'] === undefined ? undefined : status;
+  });
+  expect(seen).toMatchObject({
+    agentVersion: VERSION,
+    networks: expect.arrayContaining([{ device: 'net1', addresses: [expect.any(String)] }]),
+  });
 
   const restart = 'fleet.sdewan.akraino.org/restart-service';
   expect((await kubectl('annotate', 'cnf', pod.name, ...at, `${restart}=firewall`)).code).toBe(0);

@@ -10,11 +10,18 @@ import {
 import type { FleetPodObject } from '../apps.ts';
 import type { FleetPod } from '../pod.ts';
 
+/** Device -> addresses. */
+export type Networks = ReadonlyMap<string, readonly string[]>;
+
 export type CnfFacts = FleetPod & {
   uid: string;
   /** '' while it is on none. */
   node: string;
   images: readonly string[];
+  /** That of its agent; undefined: not known. */
+  agentVersion: string | undefined;
+  /** Device -> addresses of its OpenWRT; empty: not known. */
+  networks: Networks;
   /** It does not become ready by itself soon. */
   troubled: boolean;
   /** It has run once, with an agent that reports; what comes after that is no start. */
@@ -30,6 +37,8 @@ export type CnfFacts = FleetPod & {
 
 /** What is known of the pod elsewhere: by its kubelet, this coordinator, and those before. */
 export type PodKnown = {
+  agentVersion: string | undefined;
+  networks: Networks;
   troubled: boolean;
   /** The time of the last report to this coordinator. */
   reportedAt: number | undefined;
@@ -46,6 +55,8 @@ export const cnfFactsOf = (pod: FleetPodObject, seen: FleetPod, known: PodKnown)
     uid,
     node: pod.spec.nodeName ?? '',
     images: imagesOf(pod),
+    agentVersion: known.agentVersion,
+    networks: known.networks,
     troubled: known.troubled,
     provisioned: conditionOf(before, 'Provisioned')?.status === 'True' || runs(seen),
     reportedAt: known.reportedAt ?? momentOf(before?.lastReport),

@@ -12,7 +12,7 @@ import {
 } from '#shared/resources/other-kinds/cnf.ts';
 import { fleetReplicaSets } from '../apps.ts';
 import type { CnfFacts } from './facts.ts';
-import { wantedCnfOf, wantedSetOf } from './objects.ts';
+import { networksInMs, wantedCnfOf, wantedSetOf } from './objects.ts';
 import { steer, type Memory } from '../decide.ts';
 import { cnfFacts, facts, missing } from '../testing/facts.ts';
 
@@ -204,6 +204,38 @@ describe('a CNF', () => {
     const { spec, status } = wantedOf(changes).fields;
     expect(spec).toMatchObject({ distance: 1, weight: 0 });
     expect(typesOf(status)).toContain(expected);
+  });
+
+  it('says which agent it has, what changed last, and its addresses by device', () => {
+    const networks = new Map([
+      ['net1', ['fd00::2', '10.0.0.2']],
+      ['net0', []],
+    ]);
+    const status = statusOf({ agentVersion: '1.2.3', createdAt: NOW - 60_000, networks });
+    expect(status).toMatchObject({
+      agentVersion: '1.2.3',
+      lastEvent: { reason: 'PodReady', time: '2026-01-02T03:04:05Z' },
+      networks: [
+        { device: 'net0', addresses: [] },
+        { device: 'net1', addresses: ['10.0.0.2', 'fd00::2'] },
+      ],
+    });
+    // The next leader has no report yet.
+    const unknown = { agentVersion: undefined, networks: new Map(), createdAt: NOW - 60_000 };
+    expect(statusOf(unknown, status, NOW + 60_000)).toEqual(status);
+  });
+
+  it('has other addresses once a minute at most, and when the minute is over', () => {
+    const at = (address: string) => ({ networks: new Map([['net1', [address]]]) });
+    const status = statusOf(at('10.0.0.2'));
+    const wait = (nowMs: number) =>
+      networksInMs(cnfFacts('old-1', at('10.0.0.3')), status, NOW + nowMs);
+    expect([wait(1_000), wait(60_000)]).toEqual([59_000, 0]);
+    expect(statusOf(at('10.0.0.3'), status, NOW + 1_000)).toEqual(status);
+    expect(statusOf(at('10.0.0.3'), status, NOW + 60_000).networks).toEqual([
+      { device: 'net1', addresses: ['10.0.0.3'] },
+    ]);
+    expect(networksInMs(cnfFacts('old-1', at('10.0.0.2')), status, NOW)).toBeUndefined();
   });
 
   it('forgets what was said of another pod of its name', () => {

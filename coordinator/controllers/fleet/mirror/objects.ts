@@ -11,13 +11,16 @@ import type {
 import type { CnfSet, CnfSetSpec, CnfSetStatus } from '#shared/resources/other-kinds/cnf-set.ts';
 import type { CnfObject, CnfObjectStatus, CnfSpec } from '#shared/resources/other-kinds/cnf.ts';
 import { few } from '#shared/util/few.ts';
+import { given } from '#shared/util/given.ts';
 import { timestamp, truncated } from '../../../rule-status/wording.ts';
 import { fleetPods, revisionNumberOf, setOf, type FleetReplicaSet } from '../apps.ts';
-import { healthOf, isInSync, type CnfFacts } from './facts.ts';
+import { healthOf, isInSync, type CnfFacts, type Networks } from './facts.ts';
 import { ownerOf } from '../deployment.ts';
 import type { RollOutStep } from '../decide.ts';
 
 const MAX_TEXT = 1_024;
+/** The administrator of an OpenWRT can change its addresses all the time. */
+const NETWORKS_MS = 60_000;
 const MAX_NAMED = 3;
 
 export type MirrorView = {
@@ -164,6 +167,9 @@ const cnfStatusOf = (
     ...(pod.node !== '' && { node: pod.node }),
     podUID: pod.uid,
     images: pod.images.map((image) => truncated(image, MAX_TEXT)),
+    ...agentVersionOf(pod, before),
+    ...lastEventOf(conditions),
+    ...networksOf(pod, before, view.now),
     ...(pod.actual !== undefined && { actualDistance: pod.actual }),
     ...(pod.reportedAt !== undefined && { lastReport: timestamp(pod.reportedAt) }),
     conditions,
@@ -173,6 +179,47 @@ const cnfStatusOf = (
   const { lastReport: _now, ...is } = status;
   return before && pod.link !== 'Silent' && isDeepStrictEqual(was, is) ? before : status;
 };
+
+/** What is not known yet is as the coordinator before has seen it. */
+const agentVersionOf = (
+  { agentVersion }: CnfFacts,
+  before: CnfObjectStatus | undefined,
+): Pick<CnfObjectStatus, 'agentVersion'> =>
+  given({ agentVersion: agentVersion ?? before?.agentVersion });
+
+const lastEventOf = (conditions: readonly FleetCondition[]): Pick<CnfObjectStatus, 'lastEvent'> => {
+  const [last] = conditions.toSorted(
+    (one, other) => Date.parse(other.lastTransitionTime) - Date.parse(one.lastTransitionTime),
+  );
+  return last ? { lastEvent: { reason: last.reason, time: last.lastTransitionTime } } : {};
+};
+
+/** Until other networks of the pod may be written, milliseconds; undefined: there are no others. */
+export const networksInMs = (
+  { networks, uid }: CnfFacts,
+  status: CnfObjectStatus | undefined,
+  now: number,
+): number | undefined => {
+  const before = status?.podUID === uid ? status : undefined;
+  if (networks.size === 0 || isDeepStrictEqual(listed(networks), before?.networks))
+    return undefined;
+  const writtenAt = before?.networksTime === undefined ? 0 : Date.parse(before.networksTime);
+  return Math.max(0, writtenAt + NETWORKS_MS - now);
+};
+
+const networksOf = (
+  pod: CnfFacts,
+  before: CnfObjectStatus | undefined,
+  now: number,
+): Pick<CnfObjectStatus, 'networks' | 'networksTime'> =>
+  networksInMs(pod, before, now) === 0
+    ? { networks: listed(pod.networks), networksTime: timestamp(now) }
+    : given({ networks: before?.networks, networksTime: before?.networksTime });
+
+const listed = (networks: Networks): NonNullable<CnfObjectStatus['networks']> =>
+  [...networks]
+    .map(([device, addresses]) => ({ device, addresses: addresses.toSorted() }))
+    .toSorted((one, other) => (one.device < other.device ? -1 : 1));
 
 const phaseOf = ({ containersReady, troubled }: CnfFacts): CnfObjectStatus['phase'] => {
   if (troubled) return 'Crashing';

@@ -12,8 +12,15 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import { keyOf } from '../deployment.ts';
+import type { CnfFacts } from './facts.ts';
 import { firstRollSet, type UserRequest } from '../requests.ts';
-import { goesWithItsPod, wantedCnfOf, wantedSetOf, type MirrorView } from './objects.ts';
+import {
+  goesWithItsPod,
+  networksInMs,
+  wantedCnfOf,
+  wantedSetOf,
+  type MirrorView,
+} from './objects.ts';
 import { alike, createRounds, pacesFor, type Writer } from './rounds.ts';
 
 export type MirrorDeps = {
@@ -121,13 +128,18 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
       const all = [...sets.store.by('deployment', key), ...cnfs.store.by('deployment', key)];
       return firstRollSet(all, set);
     },
-    write: (cnf, view, signal) =>
-      rounds.round(
+    write: async (cnf, view, signal) => {
+      const laterMs = nextNetworksMs(view, ({ name }) =>
+        cnfs.store.byName(cnf.metadata.namespace, name),
+      );
+      const waitMs = await rounds.round(
         keyOf(cnf),
         pacesFor(cnf, view),
         (writer, passing) => writeAll(cnf, view, { client: writer, passing, signal }),
         signal,
-      ),
+      );
+      return waitMs ?? laterMs;
+    },
     clear: async (key, signal) => {
       const none = { view: { sets: [], pods: [] }, isGone: () => true };
       const waitMs = await rounds.round(
@@ -141,6 +153,15 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     },
   };
 };
+
+/** Those of a moment ago are written later. */
+const nextNetworksMs = (
+  { now, pods }: MirrorView,
+  cnfOf: (pod: CnfFacts) => CnfObject | undefined,
+): number | undefined =>
+  pods
+    .flatMap((pod) => networksInMs(pod, cnfOf(pod)?.status, now) || [])
+    .reduce<number | undefined>((least, ms) => Math.min(least ?? ms, ms), undefined);
 
 const deploymentOf = ({ metadata, spec }: CnfSet | CnfObject): string =>
   `${metadata.namespace}/${spec.deployment}`;

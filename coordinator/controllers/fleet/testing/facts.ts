@@ -68,6 +68,8 @@ export const cnfFacts = (name: string, changes: Partial<CnfFacts> = {}): CnfFact
   uid: `uid-${name}`,
   node: 'node-1',
   images: ['openwrt:1'],
+  agentVersion: '1.0.0',
+  networks: new Map(),
   troubled: false,
   provisioned: true,
   reportedAt: 0,
