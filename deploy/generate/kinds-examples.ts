@@ -1,3 +1,7 @@
+import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
+
+const { group } = ipsecSite;
+
 /** A spec of each kind that people write, as the reference page shows it. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
   FirewallZone: '{ network: [ovn-net1], input: ACCEPT, output: ACCEPT, forward: REJECT }',
@@ -48,12 +52,12 @@ export const WHOLE: Readonly<Record<string, readonly string[]>> = {
     '',
     '```console',
     `$ kubectl apply -f - <<END
-apiVersion: batch.sdewan.akraino.org/v1alpha1
+apiVersion: ${group}/v1alpha1
 kind: IpsecProposal
 metadata: { name: strong, labels: { sdewanPurpose: cnf-1 } }
 spec: { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
 ---
-apiVersion: batch.sdewan.akraino.org/v1alpha1
+apiVersion: ${group}/v1alpha1
 kind: IpsecSite
 metadata: { name: hq, labels: { sdewanPurpose: cnf-1 } }
 spec:
@@ -63,22 +67,22 @@ spec:
   crypto_proposal: [strong]
   connections: [{ name: hq-net, conn_type: tunnel, mode: start, local_subnet: 192.168.1.0/24, remote_subnet: 10.2.0.0/16, crypto_proposal: [strong] }]
 ---
-apiVersion: batch.sdewan.akraino.org/v1alpha1
+apiVersion: ${group}/v1alpha1
 kind: FirewallZone
 metadata: { name: uplink, labels: { sdewanPurpose: cnf-1 } }
 spec: { network: [uplink-1, uplink-2], input: REJECT, output: ACCEPT, forward: REJECT, masq: "1", masq_dest: ["!10.2.0.0/16"] }
 ---
-apiVersion: batch.sdewan.akraino.org/v1alpha1
+apiVersion: ${group}/v1alpha1
 kind: FirewallRule
 metadata: { name: from-hq, labels: { sdewanPurpose: cnf-1 } }
 spec: { src: uplink, src_ip: 10.2.0.0/16, dest: branch, dest_ip: 192.168.1.0/24, proto: all, target: ACCEPT }
 END
-ipsecproposal.batch.sdewan.akraino.org/strong created
-ipsecsite.batch.sdewan.akraino.org/hq created
-firewallzone.batch.sdewan.akraino.org/uplink configured
-firewallrule.batch.sdewan.akraino.org/from-hq created
+ipsecproposal.${group}/strong created
+ipsecsite.${group}/hq created
+firewallzone.${group}/uplink configured
+firewallrule.${group}/from-hq created
 $ kubectl wait --for=condition=Ready ipsecsite/hq --timeout=60s
-ipsecsite.batch.sdewan.akraino.org/hq condition met
+ipsecsite.${group}/hq condition met
 \`\`\``,
     '',
   ],
