@@ -1,12 +1,16 @@
 /**
  * Policies in the second networks of a CNF: whose addresses count, MultiNetworkPolicies where the
- * cluster serves them, and annotations that say nothing known.
+ * cluster serves them, annotations that say nothing known, and a ManagedNetwork that comes later.
  */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Packet } from '../kernel/policy/evaluator.ts';
+import { passesTable, readTable } from '../kernel/policy/nft-judge.ts';
 import { createCnf } from '../stack/cnf.ts';
+import { readJournal } from '../stack/journal.ts';
 import { observePods } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
-import { eventually, policiesIn } from '../stack/policies.ts';
+import { asWritten, eventually, policiesIn } from '../stack/policies.ts';
 import { sdewan } from '../stack/sdewan.ts';
 import { e2eCluster } from './cluster.ts';
 
@@ -45,6 +49,16 @@ const KIND = {
       },
     ],
   },
+};
+
+type E2eCluster = Awaited<ReturnType<typeof e2eCluster>>;
+
+const serveKind = async (cluster: E2eCluster): Promise<void> => {
+  await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(KIND) });
+  await eventually('the kind is served', async () => {
+    const { stdout } = await cluster.kubectl(['api-resources', `--api-group=${PLUMBING}`]);
+    return stdout.includes('MultiNetworkPolicy');
+  });
 };
 
 describe('policies in second networks', async () => {
@@ -104,13 +118,7 @@ describe('policies in second networks', async () => {
   });
 
   describe('MultiNetworkPolicies, once they are served', () => {
-    beforeAll(async () => {
-      await apply(cluster, namespace, KIND);
-      await eventually('the kind is served', async () => {
-        const { stdout } = await cluster.kubectl(['api-resources', `--api-group=${PLUMBING}`]);
-        return stdout.includes('MultiNetworkPolicy');
-      });
-    });
+    beforeAll(() => serveKind(cluster));
 
     it('hold for addresses in the network that they are for, and not for the others', async () => {
       await apply(cluster, namespace, policy('MultiNetworkPolicy', 'second', far));
@@ -197,5 +205,171 @@ describe('policies in second networks', async () => {
       async () => !(await table()).includes('10.77.0.'),
     );
     expect(await table()).toContain(world.chainOf('own'));
+  });
+});
+
+/** What nft has after it has loaded the text: a whole table, or members of sets. */
+const loaded = (
+  before: ReturnType<typeof readTable>,
+  text: string,
+): ReturnType<typeof readTable> => {
+  if (text.includes('table inet sdewan_policy {\n')) return readTable(text);
+  const sets = new Map(before.sets);
+  for (const [, name = ''] of text.matchAll(/^flush set inet sdewan_policy (\w+)$/gm))
+    sets.set(name, new Set());
+  for (const [, name = '', members = ''] of text.matchAll(
+    /^add element inet sdewan_policy (\w+) \{ (.*) \}$/gm,
+  ))
+    sets.set(name, new Set(members.split(', ')));
+  return { ...before, sets };
+};
+
+describe('a ManagedNetwork that is laid over twenty pods with policies', async () => {
+  const cluster = await e2eCluster();
+  const NETWORK = 'ovn-laid';
+  const NODE = 'second-networks';
+  const LOOK_MS = 5;
+  /** Role, and how many pods have it. */
+  const ROLES = Object.entries({ server: 8, client: 8, stranger: 3, late: 1 });
+  const pods = ROLES.flatMap(([role, count]) =>
+    Array.from({ length: count }, (_, at) => ({ role, name: `${role}-${at}` })),
+  ).map((pod, at) => ({ ...pod, address: `10.76.0.${100 + at}` }));
+  const of = (role: string) => pods.filter((pod) => pod.role === role);
+  const packets = of('server').flatMap(({ address: to }) =>
+    pods
+      .filter(({ role }) => role === 'client' || role === 'stranger')
+      .map(({ address: from, role }): [Packet, boolean] => [
+        { from, to, protocol: 'TCP', port: 80 },
+        role === 'client',
+      ]),
+  );
+  const wrongIn = (table: ReturnType<typeof readTable>): string[] =>
+    packets
+      .filter(([packet, passes]) => passesTable(table, packet) !== passes)
+      .map(([{ from, to }, passes]) => `${from} to ${to} ${passes ? 'is denied' : 'passes'}`);
+  const say = (kind: string, name: string, status: object, ...flags: string[]) => {
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
+    return cluster.kubectl(['patch', kind, name, ...flags, ...patch]);
+  };
+
+  let namespace = '';
+  let cnf = '';
+  let world: ReturnType<typeof policiesIn>;
+
+  beforeAll(async () => {
+    await serveKind(cluster);
+    namespace = await cluster.createNamespace('laid-network');
+    world = policiesIn(cluster, namespace);
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } };
+    await apply(cluster, namespace, node);
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Test', message: '' }];
+    await say('node', NODE, { conditions });
+    await apply(
+      cluster,
+      namespace,
+      ...pods.map(({ name, role, address }) => ({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: {
+          name,
+          labels: { role },
+          annotations: {
+            'k8s.plugin.opnfv.org/nfn-network': JSON.stringify({
+              interface: [{ name: NETWORK, interface: 'net0' }],
+            }),
+            'k8s.plugin.opnfv.org/ovnInterfaces': JSON.stringify([
+              { ip_address: [`${address}/24`], interface: 'net0' },
+            ]),
+          },
+        },
+        spec: {
+          nodeName: NODE,
+          tolerations: [{ operator: 'Exists' }],
+          containers: [{ name: 'main', image: 'none' }],
+        },
+      })),
+      {
+        apiVersion: `${PLUMBING}/v1beta1`,
+        kind: 'MultiNetworkPolicy',
+        metadata: { name: 'laid', annotations: { 'k8s.v1.cni.cncf.io/policy-for': NETWORK } },
+        spec: {
+          podSelector: { matchLabels: { role: 'server' } },
+          ingress: [{ from: [{ podSelector: { matchLabels: { role: 'client' } } }] }],
+        },
+      },
+    );
+    await createCnf(cluster, {
+      namespace,
+      purpose: PURPOSE,
+      replicas: 1,
+      annotations: {
+        [NETWORKS]: `${NETWORK}=10.76.0.0/24`,
+        'k8s.plugin.opnfv.org/nfn-network': JSON.stringify({
+          interface: [{ name: NETWORK, interface: 'net0' }],
+        }),
+      },
+    });
+    cnf = (await observePods(cluster, namespace, PURPOSE))[0]?.name ?? '';
+    await eventually('the policy is in the kernel', async () => {
+      const listing = await world.tableOf(cnf);
+      return listing !== '' && wrongIn(readTable(asWritten(listing))).length === 0;
+    });
+  });
+  afterAll(async () => {
+    await cluster.kubectl(['delete', 'node', NODE, '--wait=false']);
+    const all = ['-n', namespace, '--all', '--force', '--grace-period=0'];
+    await cluster.kubectl(['delete', 'pods', ...all]);
+    await eventually('the network is free', async () => {
+      const { code } = await cluster.kubectl(['delete', 'mnet', 'laid'], { allowFailure: true });
+      return code === 0;
+    });
+  });
+
+  it('loses no packet that is allowed and lets none pass that is denied, while it claims their addresses', async () => {
+    const over = new AbortController();
+    const wrong: string[] = [];
+    let looks = 0;
+    const table = async () => readTable(asWritten(await world.tableOf(cnf)));
+    const loads = async () =>
+      (await readJournal(cluster, { namespace, pod: cnf })).filter(
+        ({ event, ok }) => event === 'policies' && ok,
+      );
+    const before = (await loads()).length;
+    let known = await table();
+    const looking = (async () => {
+      while (!over.signal.aborted) {
+        wrong.push(...wrongIn(await table()));
+        looks += 1;
+        await sleep(LOOK_MS);
+      }
+    })();
+    const subnets = [{ cidr: '10.76.0.0/24', ranges: ['10.76.0.100-10.76.0.139'] }];
+    await apply(cluster, namespace, {
+      apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+      kind: 'ManagedNetwork',
+      metadata: { name: 'laid' },
+      spec: { provider: 'static', names: [NETWORK], subnets, namespaces: [namespace] },
+    });
+    await cluster.kubectl(['wait', '--for=condition=Adopted', 'mnet/laid', '--timeout=500s']);
+    const claimed = ['get', 'nport', '-o', 'jsonpath={.items[*].spec.addresses[0]}'];
+    const { stdout } = await cluster.kubectl(claimed);
+    expect(stdout.split(' ').toSorted()).toEqual(pods.map(({ address }) => address));
+    // It comes after the switch, by the address of its NetworkPort.
+    await world.relabel('late-0', 'role=client');
+    const [from = '', to = ''] = [of('late')[0]?.address, of('server')[0]?.address];
+    await eventually('a new client passes', async () =>
+      passesTable(await table(), { from, to, protocol: 'TCP', port: 80 }),
+    );
+    over.abort();
+    await looking;
+    // What came and went between two looks.
+    const since = (await loads()).slice(before);
+    for (const { text = '' } of since) {
+      known = loaded(known, text);
+      wrong.push(...wrongIn(known));
+    }
+    console.log(`judged: ${packets.length} packets by ${looks} looks and ${since.length} loads`);
+    expect(wrong).toEqual([]);
+    expect(since.length).toBeGreaterThan(0);
   });
 });

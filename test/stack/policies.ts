@@ -39,6 +39,10 @@ const list = z.object({ items: z.array(enforcement) });
 export const eventually = (what: string, holds: () => Promise<boolean>): Promise<true> =>
   until(what, async () => ((await holds()) ? true : undefined));
 
+/** A table as the product writes it, of what nft lists. */
+export const asWritten = (listing: string): string =>
+  listing.replaceAll(/,\n\s+/g, ', ').replaceAll('\t', '  ');
+
 /** `namespace`: of pods, policies and CNFs alike. */
 export const policiesIn = (cluster: Cluster, namespace: string) => {
   const path = `/apis/network.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/policyenforcements`;

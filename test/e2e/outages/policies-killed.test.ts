@@ -14,7 +14,7 @@ import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorDown, coordinatorReady } from '../../stack/faults.ts';
 import { observePods, until } from '../../stack/observe.ts';
 import { apply } from '../../stack/operator.ts';
-import { policiesIn } from '../../stack/policies.ts';
+import { asWritten, policiesIn } from '../../stack/policies.ts';
 import { control } from '../../stack/simulator.ts';
 import { e2eCluster } from '../cluster.ts';
 
@@ -77,10 +77,6 @@ const expected = (said: Said): string[] =>
     ...(said.clients.has(name) && said.hasSecondPort ? [`${address} 9090`] : []),
     ...(said.crews.has(crew) ? [`${address} 7070`] : []),
   ]).sort();
-
-/** As the product writes it, of what nft lists. */
-const asWritten = (listing: string): string =>
-  listing.replaceAll(/,\n\s+/g, ', ').replaceAll('\t', '  ');
 
 const wrongIn = (listing: string): string[] => {
   if (listing === '') return ['no table'];
