@@ -108,7 +108,7 @@ const cnfTable = (rows: readonly CnfRow[]): Html =>
       'Namespace',
       'State',
       'Since',
-      'Rules in sync',
+      'Rules and policies in sync',
       'Pods',
       'WANs up',
       'Tunnels up',

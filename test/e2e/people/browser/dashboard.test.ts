@@ -118,7 +118,7 @@ describe('with the keyboard alone', () => {
     // Typed by hand it would take a minute.
     await page.keyboard.sendCharacter(scene.admin);
     await follow('Enter');
-    expect(await text()).toContain('Rules in sync');
+    expect(await text()).toContain('Rules and policies in sync');
     await tabTo(/^Skip to the content/);
     expect(Number.parseFloat((await focused()).outline)).toBeGreaterThan(1);
     await press('Enter');
