@@ -42,6 +42,8 @@ export type ReadResult = {
   fingerprint: Fingerprint;
   /** Changes when OpenWRT has, or may have, restarted: what it refused before it may take now. */
   incarnation: string;
+  /** Packages whose service the agent itself can reload; absent: none. */
+  reloadable?: ReadonlySet<string>;
   /** This session's: what packages, sections and options mean here, among them. */
   capabilities: Capabilities;
   /** Absent: the driver cannot look into the kernel. */

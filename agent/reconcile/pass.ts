@@ -136,17 +136,16 @@ const without = (read: ReadResult, refused: ReadonlyMap<string, string>): ReadRe
 });
 
 /**
- * A service is restarted by what reloads it: firewall4 puts a whole table in the place of the one
- * that is there, while a stop would let all packets pass until the start.
+ * A service is restarted by what reloads it: firewall4 loads all rules of its table anew at once,
+ * while a stop would let all packets pass until the start.
  */
 const loadedAnew = (state: PassState, service: string): PassState =>
   canRestart(state, service)
     ? { ...state, doubtful: new Set([...state.doubtful, service]) }
     : state;
 
-/** ICN's REST has no call for it. */
 const canRestart = ({ packages, read }: PassState, service: string): boolean =>
-  packages.has(service) && read.capabilities.dialect === 'uci';
+  packages.has(service) && read.reloadable?.has(service) === true;
 
 type Look = { state: PassState; plan: Plan };
 type Within = PassDeps & { authors: Authors; view: View };

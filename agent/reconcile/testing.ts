@@ -89,6 +89,7 @@ export const driverOf = (openwrt: MemoryOpenwrt): Driver => {
       unusable: new Map(),
       fingerprint: await fingerprint(),
       incarnation: 'one',
+      reloadable: new Set(['firewall']),
       capabilities: ASSUMED,
       ...openwrt.reading,
     }),

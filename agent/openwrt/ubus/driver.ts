@@ -63,7 +63,7 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
     clock,
     onLogin: async (session, signal) => {
       const rights = await rightsOf(session, packages, signal);
-      ({ writable } = rights);
+      ({ writable, reloadable } = rights);
       const next = rights.lacking.length === 0 ? fastPath : createStagedPath(rights, clock);
       if (next.name !== path.name || sessions.count() === 1) logPath(log, next, rights);
       path = next;
@@ -85,6 +85,7 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
   });
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
+  let reloadable: ReadonlySet<string> = new Set();
   let capabilities: Capabilities = ASSUMED;
   /** A transaction of this process did not end. */
   let unsettled = false;
@@ -201,6 +202,7 @@ export const createUbusDriver = (options: UbusDriverOptions): Driver => {
           commented: new Set([...lastRead].flatMap(([name, state]) => ifCommented(name, state))),
           fingerprint: heldFingerprint(),
           incarnation: String(sessions.count()),
+          reloadable,
           capabilities,
           kernel: look,
           ...(amender.isDoubtful() && { doubtful: new Set(['firewall']) }),

@@ -9,6 +9,7 @@ import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
 import type { CommitConfirm } from '../../../agent/commit-confirm/commit-confirm.ts';
+import type { PassDeps } from '../../../agent/reconcile/pass.ts';
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { aclFor } from '../../../agent/openwrt/ubus/login/acl.ts';
 import { HELPER_SCRIPT } from '../../../agent/openwrt/kernel/helper.ts';
@@ -79,6 +80,7 @@ export const passOn = (
   { url, user, passwordFile, api }: NamedDevice,
   folder: string,
   commitConfirm?: (driver: Driver) => CommitConfirm,
+  restart?: PassDeps['restart'],
 ): Promise<TestPass> => {
   const usernameFile = join(folder, 'username');
   writeFileSync(usernameFile, user);
@@ -90,6 +92,7 @@ export const passOn = (
         driver: createIcnDriver({ target, reassertMs: 0, clock: systemClock }),
       }),
       ...(commitConfirm && { commitConfirm }),
+      ...(restart && { restart }),
     },
   );
 };
