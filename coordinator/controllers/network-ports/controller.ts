@@ -240,6 +240,12 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     return { failed: wait.reason, againInMs: AGAIN_MS };
   };
 
+  const noteOpened = (pod: PortPod, claims: readonly Claim[]): void => {
+    opened.add(pod);
+    announcer.assigned(pod, claims);
+    if (claims.length > 0) portMetrics.opened(ageOf(pod, clock));
+  };
+
   return async (uid, signal) => {
     const pod = sources.pods.store.byUid(uid);
     if (!pod || opened.has(pod) || !isGated(pod) || pod.isGoing || pod.hasEnded) return 'done';
@@ -260,11 +266,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
       await giveBack(uid, claims, signal);
       await letGo(waiting, claims, signal);
       const outcome = await writes.open(pod, claims, signal);
-      if (outcome === 'opened') {
-        opened.add(pod);
-        announcer.assigned(pod, claims);
-        if (claims.length > 0) portMetrics.opened(ageOf(pod, clock));
-      }
+      if (outcome === 'opened') noteOpened(pod, claims);
       if (outcome !== 'forbidden') return 'done';
       announcer.forbidden(pod);
       log.warn({ namespace, pod: name }, 'the coordinator may not write the addresses of a pod');

@@ -28,9 +28,9 @@ export const indexesOfPod = (pod: PortPod, network: ManagedNetwork, plan: Plan):
   );
 
 /**
- * What annotations of pods say, any user with the right to change a pod writes, and VirtualAddresses
- * such a user makes in any number. So a namespace keeps no more addresses by them from others than
- * its share, and none where it gets no address.
+ * Any user with the right to change pods writes what their annotations say, and makes any number of
+ * VirtualAddresses. So a namespace keeps no more addresses by them from others than its share, and
+ * none where it gets no address.
  */
 export const foreignOf = (
   { spec }: ManagedNetwork,
