@@ -4,10 +4,11 @@
  */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NFN_NETWORK_ANNOTATION, PORTS_GATE, PORTS_ROLE } from '#shared/names.ts';
 import { holdsSeedRule, seedRules } from '../../openwrt/judge/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorDown } from '../../stack/faults.ts';
-import { crdList, DEPLOY } from '../../stack/installation.ts';
+import { crdList, DEPLOY, SYSTEM_NAMESPACE } from '../../stack/installation.ts';
 import { installProduct } from '../../stack/install.ts';
 import { applyManifest } from '../../stack/manifests.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';
@@ -53,13 +54,56 @@ describe('uninstalling', async () => {
       return stdout.includes('true') ? true : undefined;
     });
   });
+  /** It has one address, which pod `holder` has, and `waits` waits for. */
+  const network = async (of: string): Promise<void> => {
+    const nfn = JSON.stringify({ interface: [{ name: 'scarce', interface: 'net0' }] });
+    const pod = (name: string): object => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, annotations: { [NFN_NETWORK_ANNOTATION]: nfn } },
+      spec: { ...pending, schedulingGates: [{ name: PORTS_GATE }] },
+    });
+    const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: PORTS_ROLE };
+    const coordinator = { kind: 'ServiceAccount', name: 'sdewan-coordinator' };
+    const binding = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name: 'addresses' },
+      roleRef: role,
+      subjects: [{ ...coordinator, namespace: SYSTEM_NAMESPACE }],
+    };
+    const managed = {
+      apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+      kind: 'ManagedNetwork',
+      metadata: { name: 'scarce' },
+      spec: {
+        provider: 'static',
+        names: ['scarce'],
+        subnets: [{ cidr: '10.7.0.0/24', ranges: ['10.7.0.5'] }],
+        namespaces: [of],
+      },
+    };
+    await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(managed) });
+    await apply(cluster, of, binding, pod('holder'));
+    await until('a pod has the address', async () =>
+      (await gatesIn(of)) === '' ? true : undefined,
+    );
+    await apply(cluster, of, pod('waits'));
+    await until('the other pod waits for it', async () => {
+      const { stdout } = await cluster.kubectl(['get', 'events', '-n', of]);
+      return stdout.includes('network scarce has no free address') ? true : undefined;
+    });
+  };
+  const gatesIn = async (of: string): Promise<string> => {
+    const gates = 'jsonpath={.items[*].spec.schedulingGates[*].name}';
+    return (await cluster.kubectl(['get', 'pods', '-n', of, '-o', gates])).stdout.trim();
+  };
   /** Objects of each kind that is being deleted. */
   const deletionTimes = async (): Promise<string> => {
     const path = 'jsonpath={.items[*].metadata.deletionTimestamp}';
     return (await cluster.kubectl(['get', 'crd', '-o', path])).stdout;
   };
-  // The other files of this suite need it.
-  afterAll(async () => {
+  const installedAnew = async (): Promise<void> => {
     // What is applied while it is still being deleted is gone a moment later.
     await until('no kind is being deleted', async () =>
       (await deletionTimes()).trim() === '' ? true : undefined,
@@ -67,7 +111,9 @@ describe('uninstalling', async () => {
     await installProduct(cluster);
     // kubectl remembers for a while which kinds there were.
     await cluster.kubectl(['api-resources', '--cached=false']);
-  });
+  };
+  // The other files of this suite need it.
+  afterAll(installedAnew);
 
   const uninstall = (...args: string[]) => sdewan(cluster, 'uninstall', ...args);
   const names = async (...args: string[]): Promise<string> =>
@@ -91,8 +137,13 @@ describe('uninstalling', async () => {
   });
 
   it('leaves nothing of the product, no rule on a CNF, and CNFs that go on', async () => {
+    await installedAnew();
+    await network(namespace);
     const before = await observePods(cluster, namespace, PURPOSE);
+    expect(await names('networkport')).toContain('scarce-5');
+    expect(await gatesIn(namespace)).toBe(PORTS_GATE);
     const { code, said } = await uninstall('--yes');
+    expect(await gatesIn(namespace)).toBe('');
     for (const workload of [`deployment/${PURPOSE}`, 'statefulset/other'])
       expect([code, said]).toEqual([
         0,
