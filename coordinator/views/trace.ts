@@ -125,7 +125,7 @@ const doesText = ({ stage, decision, now }: RuleStage, family: 4 | 6): string =>
   }
   const action = decision?.action.do;
   if (action === 'accept' || action === 'reject' || action === 'drop') return VERDICTS[action];
-  return 'not translated';
+  return stage === 'filter' ? 'not known' : 'not translated';
 };
 
 type Where = { family: 4 | 6; device: string | undefined };

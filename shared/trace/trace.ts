@@ -253,10 +253,12 @@ class Journey {
 
   #filter(hook: 'input' | 'forward' | 'output', next: () => Outcome): Outcome {
     const { decision, passed } = this.#walk(hook);
-    this.stages.push(ruleStage('filter', decision, passed));
-    const stage = this.stages.at(-1);
-    if (!this.#world.isWhole && stage?.stage === 'filter' && isOfDefaults(stage.by))
+    const stage = ruleStage('filter', decision, passed);
+    if (!this.#world.isWhole && isOfDefaults(stage.by)) {
+      this.stages.push({ ...stage, decision: undefined });
       return this.#ended('undecided', 'the section defaults decides, which is not known');
+    }
+    this.stages.push(stage);
     const action = decision?.action.do;
     if (action === 'accept') return next();
     if (action === 'reject' || action === 'drop') return this.#ended(action);
