@@ -28,6 +28,7 @@ type Given = {
 };
 
 const PACKAGE = 'firewall';
+const NETWORK = 'network';
 const MWAN3 = 'mwan3';
 
 export const tracedCnf = ({ rules, networks, surroundings, others }: Given): TracedCnf => {
@@ -46,11 +47,43 @@ export const tracedCnf = ({ rules, networks, surroundings, others }: Given): Tra
   return {
     world: {
       firewall: firewallOf(sections, surroundings.networks),
-      surroundings: { ...surroundings, uplinks: uplinksOf(desired.get(MWAN3) ?? []) },
+      surroundings: {
+        ...withStaticRoutes(surroundings, desired.get(NETWORK) ?? [], nameInFiles),
+        uplinks: uplinksOf(desired.get(MWAN3) ?? []),
+      },
       isWhole: others !== undefined,
     },
     nameOf: sectionNames(names),
   };
+};
+
+/** What the compiler without an OpenWRT calls the interface of a device. */
+const nameInFiles = (_: string, device: string): string => device.replaceAll(/\W/g, '_');
+
+/**
+ * With the routes of table main that sections of package network make: an agent reports new ones
+ * after a while only. Not known where no routes are. `nameOf`: the interface's in these sections.
+ */
+export const withStaticRoutes = (
+  surroundings: Surroundings,
+  sections: readonly UciSection[],
+  nameOf = (name: string, _device: string): string => name,
+): Surroundings => {
+  const { networks, routes } = surroundings;
+  const devices = new Map(
+    [...networks].flatMap(([name, { device }]): [string, string][] =>
+      device === undefined ? [] : [[nameOf(name, device), device]],
+    ),
+  );
+  const made = sections.flatMap(({ type, options }): Route[] => {
+    const { interface: name, target, table, netmask } = options;
+    if (type !== 'route' && type !== 'route6') return [];
+    if (typeof name !== 'string' || typeof target !== 'string') return [];
+    const [to, device] = [prefixOf(target), devices.get(name)];
+    const isOther = table !== undefined || netmask !== undefined || options.disabled === '1';
+    return isOther || !to || device === undefined ? [] : [{ to, device, metric: 0 }];
+  });
+  return routes ? { ...surroundings, routes: [...routes, ...made] } : surroundings;
 };
 
 /** What a trace leaves out, by the kinds of the CNF's rules: routes and filters alone are read. */

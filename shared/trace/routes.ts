@@ -61,7 +61,9 @@ const routed = (at: Travelling, { surroundings, answers }: Given): Way => {
       ? { to: undefined, why: 'no route is known to it' }
       : { to: 'device', device, why };
   };
-  if (wans.length > 0 && !isLinked(at, surroundings)) {
+  const best = longest(at, surroundings);
+  // A prefix of table main, linked or static, is in mwan3's set of what it leaves alone.
+  if (wans.length > 0 && (best === undefined || best.to.bits === 0)) {
     const devicesOf = (names: readonly string[]): readonly string[] =>
       names.flatMap((name) => networks.get(name)?.device ?? []);
     const chosen = policyFor(at, surroundings, answers);
@@ -74,10 +76,9 @@ const routed = (at: Travelling, { surroundings, answers }: Given): Way => {
     return { ...choose(all, `policy ${policy} of mwan3 chooses`), by };
   }
   if (!routes) return choose(devices, 'by assumption');
-  const best = longest(at, surroundings);
   return best === undefined
     ? { to: undefined, why: `no route leads to ${addressText(at.destination, at.packet.family)}` }
-    : { to: 'device', device: best, why: 'by the route' };
+    : { to: 'device', device: best.device, why: 'by the route' };
 };
 
 /** The policy of the first rule of mwan3 that it matches; undefined: none, or not known. */
@@ -93,26 +94,18 @@ const policyFor = (
   return rule && typeof policy === 'string' ? { policy, by: { rule, passed } } : undefined;
 };
 
-/** In a network of the CNF itself, which mwan3 leaves alone. */
-const isLinked = ({ destination, packet }: Travelling, { networks }: Surroundings): boolean =>
-  [...networks.values()].some(({ addresses }) =>
-    addresses.some(
-      (one) => one.family === packet.family && isIn(destination.low, prefixRange(one)),
-    ),
-  );
-
 /** The kernel takes the first of them that leads to an address. */
 const byPrecedence = (a: Route, b: Route): number => b.to.bits - a.to.bits || a.metric - b.metric;
 
 const longest = (
   { destination, packet: { family } }: Travelling,
   { networks, routes = [] }: Surroundings,
-): string | undefined => {
+): Route | undefined => {
   const linked = [...networks.values()].flatMap(({ device, addresses }): Route[] =>
     device === undefined ? [] : addresses.map((to) => ({ to, device, metric: 0 })),
   );
   const leads = ({ to }: Route, { low }: Range): boolean =>
     to.family === family && isIn(low, prefixRange(to));
   const [best] = [...linked, ...routes].filter((one) => leads(one, destination)).sort(byPrecedence);
-  return best?.device;
+  return best;
 };

@@ -16,6 +16,8 @@ describe('information from OpenWRT', () => {
           route: [
             { target: '0.0.0.0', mask: 0, nexthop: '172.16.30.1', metric: 10, source: '0.0.0.0/0' },
             { target: '10.0.0.0', mask: 8, nexthop: '0.0.0.0' },
+            // Not of table main.
+            { target: '10.9.0.0', mask: 16, nexthop: '172.16.30.1', table: 40 },
           ],
         },
         { interface: 'down' },

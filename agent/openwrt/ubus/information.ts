@@ -40,6 +40,8 @@ export const readInformation = async (
   });
 };
 
+/** The number of table main. */
+const MAIN = 254;
 const addressSchema = z.object({ address: z.string().max(45), mask: z.int() });
 const dumpSchema = z.object({
   interface: z.array(
@@ -57,6 +59,7 @@ const dumpSchema = z.object({
             mask: z.int(),
             nexthop: z.string().optional(),
             metric: z.int().optional(),
+            table: z.int().default(MAIN),
           }),
         )
         .default([]),
@@ -83,12 +86,14 @@ export const interfacesOf = (
         .map(({ address, mask }) => `${address}/${mask}`),
     })),
     routes: all.flatMap(({ interface: name, route }) =>
-      route.map(({ target, mask, nexthop = '', metric }) => ({
-        target: `${target.slice(0, 45)}/${mask}`,
-        ...(NO_GATEWAY.has(nexthop) ? {} : { gateway: nexthop.slice(0, 64) }),
-        interface: name.slice(0, 64),
-        ...(metric === undefined ? {} : { metric }),
-      })),
+      route
+        .filter(({ table }) => table === MAIN)
+        .map(({ target, mask, nexthop = '', metric }) => ({
+          target: `${target.slice(0, 45)}/${mask}`,
+          ...(NO_GATEWAY.has(nexthop) ? {} : { gateway: nexthop.slice(0, 64) }),
+          interface: name.slice(0, 64),
+          ...(metric === undefined ? {} : { metric }),
+        })),
     ),
   };
 };

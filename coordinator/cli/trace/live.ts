@@ -16,7 +16,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { few } from '#shared/util/few.ts';
 import { headOf, API_VERSION } from '../../views/output/format.ts';
 import { printable } from '../../views/output/table.ts';
-import { leftOutFor, sectionNames } from '../../views/traced-cnf.ts';
+import { leftOutFor, sectionNames, withStaticRoutes } from '../../views/traced-cnf.ts';
 import {
   answerText,
   conclusion,
@@ -71,8 +71,7 @@ export const podTrace = (
   const sections: readonly UciSection[] = held.held;
   const nameOf = sectionNames(rulesBySection(inspection));
   const firewall = firewallOf(sections, surroundings.networks);
-  const mwan3 = inspection.packages.find((one) => one.name === MWAN3);
-  const around = { ...surroundings, ...(mwan3 && { uplinks: uplinksOf(mwan3.held) }) };
+  const around = aroundOf(inspection, surroundings);
   const answerBy = (world: Pick<World, 'firewall'>): TraceAnswer =>
     traceAnswerOf(
       trace({ ...packet, in: incoming }, { ...world, surroundings: around, isWhole: true, out }),
@@ -102,6 +101,15 @@ export const podTrace = (
   };
 };
 
+const aroundOf = ({ packages }: Inspection, surroundings: Surroundings): Surroundings => {
+  const heldIn = (name: string) => packages.find((one) => one.name === name)?.held;
+  const mwan3 = heldIn(MWAN3);
+  return {
+    ...withStaticRoutes(surroundings, heldIn(NETWORK) ?? []),
+    ...(mwan3 && { uplinks: uplinksOf(mwan3) }),
+  };
+};
+
 export const unaskedTrace = (
   { namespace, name }: Pick<AgentPod, 'namespace' | 'name'>,
   why: string,
@@ -109,6 +117,7 @@ export const unaskedTrace = (
 
 const PACKAGE = 'firewall';
 const MWAN3 = 'mwan3';
+const NETWORK = 'network';
 
 const rulesBySection = ({ rules }: Inspection): ReadonlyMap<string, string> => {
   const prefixes = [PACKAGE, MWAN3].map((name) => ledgerKey(name, ''));

@@ -64,6 +64,11 @@ describe('sdewan trace without a cluster', () => {
     expect([answer.code, lastLine(answer.out) || undefined]).toEqual([code, last]);
   });
 
+  it('does not say what the section defaults does, which it does not know', async () => {
+    const { out } = await offline('--src 10.0.1.2 --dst 192.0.2.7 --out net-b --proto udp');
+    expect(out).toMatch(/filter +not known +policy output of zone wan/);
+  });
+
   it('takes the sections of administrators from a file', async () => {
     const args = '--src 10.0.1.2 --dst 192.0.2.7 --out net-b --dport 53 --firewall firewall';
     const ours = await offline(args);
@@ -178,7 +183,7 @@ describe('sdewan trace of a CNF', () => {
     expect(view.notKnown).toEqual([expect.stringContaining('sections of administrators')]);
   });
 
-  it('names the rule of mwan3, and its policy, that decide where it leaves', () => {
+  it('names the rule of mwan3, and its policy, that decide where it leaves, but for static routes', () => {
     const uplinks = ['net1', 'net2'].map((name) => ({
       interface: name,
       up: true,
@@ -201,6 +206,18 @@ describe('sdewan trace of a CNF', () => {
       /route +by eth2: policy two of mwan3 chooses +Mwan3Rule\/mail/,
     );
     expect(view.answer.branches.map(({ outcome }) => outcome.verdict)).toContain('accepted');
+
+    // As mwan3 leaves alone what a prefix of table main leads to, and a default route is none.
+    const route = (dst: string, table: string): RuleObject =>
+      ruleOf('CNFRoute', 'hq', { dst, gw: '10.0.1.254', dev: 'eth1', table });
+    const withRules = (...more: RuleObject[]): string => {
+      const those = factsOf({ rules: [...rules, ...ofMwan3, ...more], cnfs: [balanced] });
+      const traced = inCluster(those, balanced, { changes: [], networks });
+      return traceText(tracedView(traced, asked), false);
+    };
+    expect(withRules(route('203.0.113.0/24', 'default'))).toMatch(/route +by eth1: by the route/);
+    expect(withRules(route('203.0.113.0/24', 'cnf'))).toContain('policy two of mwan3 chooses');
+    expect(withRules(route('default', 'default'))).toContain('policy two of mwan3 chooses');
   });
 
   it('says that the CNF has another firewall', () => {

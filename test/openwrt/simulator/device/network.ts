@@ -11,7 +11,20 @@ import type { UciStore } from '../uci/store.ts';
 export const createInterfaceObject = (store: UciStore): BusObject => ({
   dump: {
     arguments: {},
-    call: () => ok({ interface: sectionsOf(store, 'network', 'interface').map(interfaceStatus) }),
+    call: () => {
+      const routes = ['route', 'route6'].flatMap((type) => sectionsOf(store, 'network', type));
+      return ok({
+        interface: sectionsOf(store, 'network', 'interface').map((one) => ({
+          ...interfaceStatus(one),
+          route: [
+            ...gatewayOf(one),
+            ...routes.flatMap((route) =>
+              textOf(route, 'interface') === one.name ? [staticRoute(route)] : [],
+            ),
+          ],
+        })),
+      });
+    },
   },
 });
 
@@ -34,9 +47,7 @@ export const createMwan3Object = (store: UciStore): BusObject => ({
 
 const interfaceStatus = (section: UciSection): JsonObject => {
   const device = textOf(section, 'device');
-  const gateway = textOf(section, 'gateway');
   const metric = Number(textOf(section, 'metric') || 0);
-  const route = { target: '0.0.0.0', mask: 0, nexthop: gateway, metric, source: '0.0.0.0/0' };
   const nothing = { 'ipv4-address': [], 'ipv6-address': [], route: [], ...NO_NEIGHBOURS };
   return {
     interface: section.name,
@@ -57,10 +68,31 @@ const interfaceStatus = (section: UciSection): JsonObject => {
     'ipv6-address': [],
     'ipv6-prefix': [],
     'ipv6-prefix-assignment': [],
-    route: gateway === '' ? [] : [route],
     ...NO_NEIGHBOURS,
     inactive: nothing,
     data: {},
+  };
+};
+
+const gatewayOf = (section: UciSection): JsonObject[] => {
+  const nexthop = textOf(section, 'gateway');
+  const metric = Number(textOf(section, 'metric') || 0);
+  return nexthop === ''
+    ? []
+    : [{ target: '0.0.0.0', mask: 0, nexthop, metric, source: '0.0.0.0/0' }];
+};
+
+/** As netifd tells of a section of its configuration; a route of another table names that. */
+const staticRoute = (section: UciSection): JsonObject => {
+  const isV6 = section.type === 'route6';
+  const [target = '', mask] = textOf(section, 'target').split('/');
+  const table = textOf(section, 'table');
+  return {
+    target,
+    mask: Number(mask ?? (isV6 ? 128 : 32)),
+    nexthop: textOf(section, 'gateway') || (isV6 ? '::' : '0.0.0.0'),
+    ...(table === '' ? {} : { table: Number(table) }),
+    source: isV6 ? '::/0' : '0.0.0.0/0',
   };
 };
 
