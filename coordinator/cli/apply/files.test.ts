@@ -40,3 +40,14 @@ it('takes a field that is known without a value', async () => {
   expect(result).toMatchObject({ rules: [{ metadata: { name: 'a', namespace: 'edge' } }] });
   expect(said).toBe('');
 });
+
+it.each([
+  ['batch.sdewan.akraino.org/v1alpha1', 'FirewalRule', /; the nearest are FirewallRule, .*kubectl/],
+  ['v1', 'Secret', /Secret is no kind of rule; `kubectl apply` and `kubectl delete` take it/],
+])('says where what is no rule belongs: %s %s', async (apiVersion, kind, words) => {
+  const [result, said] = await read(
+    `{ apiVersion: ${apiVersion}, kind: ${kind}, metadata: { name: a } }`,
+  );
+  expect(result).toEqual({ code: EXIT.no });
+  expect(said).toMatch(words);
+});

@@ -39,7 +39,7 @@ export const rulesInFiles = async (
       const data = objectIn(object, namespace, problem);
       if (!data) return [];
       const kind = resourceIn(data);
-      if (!kind) return problem('kind', noRule(data.kind));
+      if (!kind) return problem('kind', noRule(data));
       if (data.apiVersion !== apiVersionOf(kind))
         return problem('apiVersion', `must be ${apiVersionOf(kind)}`);
       const [unknown] = unknownIn(object.written, data.kind);
@@ -111,9 +111,10 @@ const unknownIn = (written: unknown, kind: string): string[] => {
   );
 };
 
-const noRule = (kind: string): string => {
-  const names = nearestNames(kind, kinds, (one) => one.kind);
-  return `${kind} is no kind of rule; the nearest are ${names}. kubectl applies and deletes what is no rule`;
+const noRule = ({ apiVersion, kind }: { apiVersion: string; kind: string }): string => {
+  const isOurs = kinds.some(({ group }) => apiVersion.startsWith(`${group}/`));
+  const names = isOurs ? `the nearest are ${nearestNames(kind, kinds, (one) => one.kind)}. ` : '';
+  return `${kind} is no kind of rule; ${names}\`kubectl apply\` and \`kubectl delete\` take it, and rules beside it`;
 };
 
 /** As it is sent: without what only the API server says. */
