@@ -27,7 +27,7 @@ describe('status', () => {
     expect(statusText(view, shown)).toBe(`CNF     PODS   RULES IN SYNC   WANS   TUNNELS
 cnf-1   2/2    1/2             -      -
 
-FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
+FirewallRule/r1 of cnf-1: not in sync for 3m: WaitingForReference
   cause: spec.src: waits for FirewallZone wan
   cure:  Create that rule. The order in which you create rules does not matter.
 `);
@@ -48,7 +48,7 @@ FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
       deleting,
     );
     const text = statusText(statusViewOf(factsOf({ rules: [rule] })), shown);
-    expect(text).toContain('FirewallZone/lan1 of cnf-1: being deleted: AgentSilent, for 2m');
+    expect(text).toContain('FirewallZone/lan1 of cnf-1: being deleted for 2m: AgentSilent');
     expect(text).toContain('cure:  Repair the pod, or delete it.');
   });
 

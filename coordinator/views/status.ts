@@ -231,9 +231,10 @@ const blockOf = (
   const names = all.map(({ kind, name }) => `${kind}/${name}`);
   const cnf =
     first.cnf === '' ? '' : ` of ${hasNamespaces ? `${first.namespace}/` : ''}${first.cnf}`;
-  const age = since === undefined ? '' : `, for ${ageOf(since, now)}`;
+  // A reason can be younger: the API server keeps the time of a change of the state alone.
+  const age = since === undefined ? '' : ` for ${ageOf(since, now)}`;
   return [
-    `${isWide ? names.join(', ') : few(names)}${cnf}: ${STATE_WORDS[first.state]}: ${first.reason}${age}`,
+    `${isWide ? names.join(', ') : few(names)}${cnf}: ${STATE_WORDS[first.state]}${age}: ${first.reason}`,
     `  cause: ${printable(first.cause)}`,
     ...(first.cure === undefined ? [] : [`  cure:  ${printable(first.cure)}`]),
     '',

@@ -26,7 +26,7 @@ it.each([
     [['bold', 'CNF     PODS   RULES IN SYNC']],
   ],
   [
-    'FirewallRule/r of cnf-1: not in sync: WaitingForReference, for 5s\n  cause: no zone\n  cure:  make it\n',
+    'FirewallRule/r of cnf-1: not in sync for 5s: WaitingForReference\n  cause: no zone\n  cure:  make it\n',
     [
       ['red', 'not in sync'],
       ['yellow', 'WaitingForReference'],
