@@ -13,6 +13,7 @@ import { API_VERSION, headOf } from './output/format.ts';
 import { printable, table, tableOrNone, titled } from './output/table.ts';
 import { compileOffline, usesOf } from '#shared/compile/offline.ts';
 import { packagesOf } from './rendered.ts';
+import { reportingPod } from './traced-cnf.ts';
 import { podStatesOf, ruleSchema, wordOf } from './rules.ts';
 import { hiddenIn } from './hidden-rules.ts';
 import type { ClusterFacts, VisibleCnf } from './cluster-facts.ts';
@@ -70,7 +71,7 @@ export const explanationOf = (
       ...state,
       podStates: podStatesOf(state, pods),
     },
-    ...uciOf(rule, ofCnf, networks),
+    ...uciOf(rule, ofCnf, { networks, status }),
     refersTo: referencesOf(rule).map(({ path, kind, name }) => ({
       path,
       kind,
@@ -113,14 +114,22 @@ const hiddenNotes = (
 const uciOf = (
   rule: RuleObject,
   ofCnf: readonly RuleObject[],
-  networks: PodNetworks,
+  { networks, status }: { networks: PodNetworks; status: VisibleCnf['status'] },
 ): Pick<Explanation, 'uci' | 'uciMissing'> => {
   if (kindOf(rule.kind)?.uci === undefined) return { uci: [], uciMissing: madeOf(rule, ofCnf) };
-  const { desired, verdicts } = compileOffline(ofCnf, networks);
+  const { desired, verdicts } = compileOffline(ofCnf, networks, interfacesOf(status));
   const verdict = verdicts.find((one) => one.rule === rule);
   const uci = packagesOf(verdict?.sections ?? [], desired);
   return uci.length > 0 ? { uci } : { uci, uciMissing: verdict?.message || 'it is being deleted' };
 };
+
+/** As its agent reports them; of two on a device the first. */
+const interfacesOf = (status: VisibleCnf['status']): ReadonlyMap<string, string> =>
+  new Map(
+    (reportingPod(status)?.interfaces ?? [])
+      .map(({ name, device = name }): [string, string] => [device, name])
+      .toReversed(),
+  );
 
 const madeOf = (rule: RuleObject, ofCnf: readonly RuleObject[]): string => {
   const made = ofCnf.filter((one) => isControlledBy(one, rule));

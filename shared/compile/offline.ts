@@ -13,10 +13,11 @@ import type { KindDefinition } from '../resources/kind.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 import { own } from '../util/own.ts';
 
-/** `rules`: of one CNF. */
+/** `rules`: of one CNF. `interfaces`: by their devices, as far as their names are known. */
 export const compileOffline = (
   rules: readonly RuleObject[],
   networks: PodNetworks,
+  interfaces: ReadonlyMap<string, string> = new Map(),
 ): CompileResult =>
   compile({
     ...networks,
@@ -25,7 +26,7 @@ export const compileOffline = (
     secrets: placeholdersFor(rules),
     capabilities: OF_TODAY,
     lastGood: new Map(),
-    observed: assumed(rules, networks),
+    observed: assumed(rules, networks, interfaces),
     ledger: new Set(),
     refused: new Map(),
   });
@@ -46,6 +47,7 @@ export const usesOf = <T>(
 const assumed = (
   rules: readonly RuleObject[],
   { networks }: PodNetworks,
+  known: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, UciPackage> => {
   const interfaces = [...new Set(networks.values())];
   const devices = rules.flatMap((rule) =>
@@ -54,7 +56,7 @@ const assumed = (
   const sections: Readonly<Record<string, UciSection[]>> = {
     mwan3: interfaces.map((name) => named('interface', name)),
     network: [...new Set([...interfaces, ...devices, DEFAULT_ROUTE])].map((device) =>
-      named('interface', device.replaceAll(/\W/g, '_'), { device }),
+      named('interface', known.get(device) ?? device.replaceAll(/\W/g, '_'), { device }),
     ),
     ipsec: [named('ipsec', 'globals', { rtinstall_enabled: '0' })],
   };

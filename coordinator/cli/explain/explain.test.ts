@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { cnf, factsOf, podWith, ready } from '../cluster/testing.ts';
+import { cnf, factsOf, podWith, ready, twoNetworks } from '../cluster/testing.ts';
 import { runCli } from '../testing.ts';
 import { parseTarget, ruleNamed } from './target.ts';
 import { explanationOf, explanationSchema, explanationText } from '../../views/explanation.ts';
@@ -81,6 +81,13 @@ LAST   COUNT   TYPE      REASON        MESSAGE
       { name: 'firewall', sections: [{ options: { network: ['net7'] } }] },
     ]);
     expect(view.notes).toEqual([]);
+  });
+
+  it('has the name that OpenWRT gives the interface of a device', () => {
+    const route = ruleOf('CNFRoute', 'lab', { dst: '10.7.0.0/16', dev: 'eth2' });
+    const reported = cnf('cnf-1', 'default', { information: [twoNetworks] });
+    const view = explanationOf(route, factsOf({ rules: [route], cnfs: [reported], pods }), []);
+    expect(view.uci).toMatchObject([{ sections: [{ options: { interface: 'net2' } }] }]);
   });
 
   it('says that interfaces are not known where no pod can be seen', () => {
