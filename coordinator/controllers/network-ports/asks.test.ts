@@ -33,6 +33,13 @@ describe('what a pod asks for', () => {
     expect(seen({})).toEqual([]);
   });
 
+  it('has the interfaces of Nodus where its attachment is named beside them, as ICN’s CNFs do', () => {
+    const nfn = '{"interface":[{"name":"n","interface":"net1"}]}';
+    const names = (multus: string) => asksOf({ nfn, multus }).map(({ name }) => name);
+    expect(names('[{ "name": "ovn-networkobj" }]')).toEqual(['n']);
+    expect(problemOf({ nfn, multus: 'macvlan-a@net1' })).toContain('another one of that name');
+  });
+
   it('has the addresses and the MAC that it wants', () => {
     const multus = '[{"name":"a","ips":["10.1.0.5/24"],"mac":"02:00:00:00:00:AA"}]';
     const nfn = '{"interface":[{"name":"n","interface":"net0","ipAddress":"10.1.0.5 fd00::5"}]}';

@@ -50,7 +50,10 @@ export const asksIn = (texts: AskTexts, namespace: string): Asks => {
   if ('problem' in nodus) return nodus;
   const multus = multusAsks(texts.multus, namespace);
   if ('problem' in multus) return multus;
-  const asks = [...nodus.asks, ...multus.asks];
+  const ofNodus = new Set(nodus.asks.map((one) => one.interface));
+  // ICN's CNFs name there the attachment by which Nodus makes its interfaces, and none of its own.
+  const others = multus.asks.filter((one) => one.isNamed || !ofNodus.has(one.interface));
+  const asks = [...nodus.asks, ...others.map(({ isNamed: _, ...one }) => one)];
   for (const [at, one] of asks.entries()) {
     const where = `${annotationOf(one.by)}, interface ${one.interface}`;
     if (asks.findIndex((other) => other.interface === one.interface) !== at)
@@ -88,7 +91,10 @@ const nodusAsks = (text: string | undefined): Asks => {
   };
 };
 
-const multusAsks = (text: string | undefined, namespace: string): Asks => {
+/** `isNamed`: the annotation says how the interface is called. */
+type MultusAsks = { asks: readonly (Ask & { isNamed: boolean })[] } | { problem: string };
+
+const multusAsks = (text: string | undefined, namespace: string): MultusAsks => {
   const entries = multusEntries(text);
   if ('problem' in entries) return entries;
   return {
@@ -98,6 +104,7 @@ const multusAsks = (text: string | undefined, namespace: string): Asks => {
       name: `${entry.namespace || namespace}/${entry.name}`,
       // As Multus calls those without a name.
       interface: entry.interface || `net${at + 1}`,
+      isNamed: Boolean(entry.interface),
       fixed: entry.ips ?? [],
       mac: entry.mac || undefined,
     })),
