@@ -14,15 +14,12 @@ export const createInterfaceObject = (store: UciStore): BusObject => ({
     call: () => {
       const routes = ['route', 'route6'].flatMap((type) => sectionsOf(store, 'network', type));
       return ok({
-        interface: sectionsOf(store, 'network', 'interface').map((one) => ({
-          ...interfaceStatus(one),
-          route: [
-            ...gatewayOf(one),
-            ...routes.flatMap((route) =>
-              textOf(route, 'interface') === one.name ? [staticRoute(route)] : [],
-            ),
-          ],
-        })),
+        interface: sectionsOf(store, 'network', 'interface').map((one) =>
+          interfaceStatus(
+            one,
+            routes.filter((route) => textOf(route, 'interface') === one.name),
+          ),
+        ),
       });
     },
   },
@@ -45,7 +42,7 @@ export const createMwan3Object = (store: UciStore): BusObject => ({
   },
 });
 
-const interfaceStatus = (section: UciSection): JsonObject => {
+const interfaceStatus = (section: UciSection, routes: readonly UciSection[]): JsonObject => {
   const device = textOf(section, 'device');
   const metric = Number(textOf(section, 'metric') || 0);
   const nothing = { 'ipv4-address': [], 'ipv6-address': [], route: [], ...NO_NEIGHBOURS };
@@ -68,6 +65,7 @@ const interfaceStatus = (section: UciSection): JsonObject => {
     'ipv6-address': [],
     'ipv6-prefix': [],
     'ipv6-prefix-assignment': [],
+    route: [...gatewayOf(section), ...routes.map(staticRoute)],
     ...NO_NEIGHBOURS,
     inactive: nothing,
     data: {},
