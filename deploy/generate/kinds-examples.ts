@@ -41,11 +41,11 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
 /** In place of a spec, for the page: all that a kind needs beside deploy/examples. */
 export const WHOLE: Readonly<Record<string, readonly string[]>> = {
   IpsecSite: [
-    'A whole site, beside the zones of `deploy/examples`. A zone that masquerades does so before IPsec looks at a packet, so that the tunnel would not get it: `masq_dest` excludes the other side. What comes out of the tunnel comes in by the uplink, and needs a rule.',
+    'A whole site, beside `deploy/examples`. A zone masquerades before IPsec looks at a packet: `masq_dest` excludes the other side. What leaves the tunnel comes in by the uplink, and needs a rule.',
     'Where the other side connects first, also accept UDP 500 and 4500, and ESP, from its address.',
     '',
     '```sh',
-    'kubectl create secret generic hq-key --from-literal=psk="$(openssl rand -hex 32)"    # the other side has the same',
+    'kubectl create secret generic hq-key --from-literal=psk="$(openssl rand -hex 32)"',
     'kubectl create role hq-key --verb=get,list,watch --resource=secrets --resource-name=hq-key',
     'kubectl create rolebinding hq-key --role=hq-key --serviceaccount=edge:cnf-1',
     '```',

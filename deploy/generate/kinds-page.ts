@@ -228,7 +228,7 @@ const whereIn = (kind: KindDefinition): string => {
   if (generates) return ' See [services](services.md).';
   if (!uci) return '';
   const keys = holdsKeys
-    ? ` It may hold keys: agents read it where [the CNF has a service account of its own](security.md#rights)${secrets ? ', and the Secret that it names only with [a Role of yours](drivers.md#keys-from-a-secret)' : ''}.`
+    ? ` It may hold keys: agents read it where [the CNF has a service account of its own](security.md#rights)${secrets ? ', and its Secret with [a Role of yours](drivers.md#keys-from-a-secret)' : ''}.`
     : '';
   const names =
     uci.ownership === 'prefix' ? `sections \`${uci.sectionPrefix}…\`` : 'under its own name';

@@ -114,8 +114,7 @@ export const connectionFields = () => ({
 /** What the resolver takes for an IPv4 address: of 010.1.1.1 it makes 8.1.1.1, of 10.1 10.0.0.1. */
 const DIGITS = /^(0x[\da-f]*|\d+)(\.(0x[\da-f]*|\d+))*$/i;
 
-const NEEDS_ROLE =
-  'The agent needs a Role of yours that lets it read the Secret: docs/drivers.md#keys-from-a-secret.';
+const NEEDS_ROLE = 'The agent needs a Role for it: docs/drivers.md#keys-from-a-secret.';
 
 const secretReference = () =>
   z.strictObject({
