@@ -71,6 +71,37 @@ describe('whether a target is lost', () => {
   });
 });
 
+describe('a look of a process that stands still', () => {
+  const lookWith = (stalls: number) => {
+    let stalled = 0;
+    const machine = targetWith(() => (stalled <= stalls ? 'hangs' : 'answers'));
+    const { clock, target } = machine;
+    const late = {
+      ...clock,
+      monotonic: () => clock.monotonic() + Math.min(stalled, stalls) * 4_000,
+    };
+    const connect: Target['connect'] = (signal) => {
+      if (machine.begun.length % 3 === 0) stalled += 1;
+      return target.connect(signal);
+    };
+    const standing = { ...target, connect };
+    const targets = createTargets([standing], late);
+    return { ...machine, lost: () => targets.lost([standing], NEVER), standing };
+  };
+
+  it('says nothing, and the next one decides', async () => {
+    const { begun, lost, until } = lookWith(1);
+    expect(await until(lost())).toEqual([]);
+    expect(begun).toHaveLength(4);
+  });
+
+  it('decides when it is the third', async () => {
+    const { begun, lost, standing, until } = lookWith(3);
+    expect(await until(lost())).toEqual([standing]);
+    expect(begun).toHaveLength(9);
+  });
+});
+
 describe('who answers before a change', () => {
   it('is known for ten seconds', async () => {
     const { clock, target, targets, begun, until } = targetWith(() => 'answers');

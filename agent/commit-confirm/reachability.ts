@@ -43,7 +43,10 @@ const tcpOf = ({ protocol, hostname, port }: URL): URL =>
 export type Targets = {
   /** Those that answered in the last ten seconds; others are asked now, while a change waits. */
   answering: (signal: AbortSignal) => Promise<readonly Target[]>;
-  /** Those of the given ones that answer on none of three new connections within five seconds. */
+  /**
+   * Those of the given ones that answer on none of three new connections within five seconds, in
+   * which this process has run.
+   */
   lost: (targets: readonly Target[], signal: AbortSignal) => Promise<readonly Target[]>;
 };
 
@@ -52,8 +55,16 @@ const KNOWN_FOR_MS = 10_000;
 /** When the three connections begin; each may take until the end of the look. */
 const BEGINS_MS = [0, 1_700, 3_400];
 const LOOK_MS = 5_000;
+/**
+ * A timer that is later by so much shows that this process stood still, as in a virtual machine
+ * that moves to another host: the answer may have come, and was not taken.
+ */
+const LATE_MS = 1_000;
+/** Of a process that stands still again and again, the last look counts. */
+const MOST_LOOKS = 3;
 
 type Seen = { at: number; answered: boolean };
+type Look = { answered: boolean; hasStalled: boolean };
 
 export const createTargets = (
   all: readonly Target[],
@@ -75,12 +86,18 @@ export const createTargets = (
     signal.throwIfAborted();
     note(target, answered);
   };
-  const answersInALook = async (target: Target, signal: AbortSignal): Promise<boolean> => {
+  const look = async (target: Target, signal: AbortSignal): Promise<Look> => {
+    const begunAt = clock.monotonic();
+    let hasStalled = false;
+    const wait = async (ms: number, cut: AbortSignal): Promise<void> => {
+      await clock.sleep(ms, cut);
+      hasStalled ||= clock.monotonic() - begunAt > ms + LATE_MS;
+    };
     const found = new AbortController();
     const until = AbortSignal.any([signal, found.signal]);
-    const rest = clock.sleep(LOOK_MS, until).catch(() => undefined);
+    const rest = wait(LOOK_MS, until).catch(() => undefined);
     const one = async (afterMs: number, cut: AbortSignal): Promise<void> => {
-      if (afterMs > 0) await clock.sleep(afterMs, cut);
+      if (afterMs > 0) await wait(afterMs, cut);
       await target.connect(cut);
     };
     const limits = { timeoutMs: LOOK_MS, clock, signal: until };
@@ -91,7 +108,13 @@ export const createTargets = (
     // A refusal returns at once; a target is lost only if it fails for the whole look.
     await rest;
     signal.throwIfAborted();
-    return note(target, answered);
+    return { answered, hasStalled };
+  };
+  const answersInALook = async (target: Target, signal: AbortSignal): Promise<boolean> => {
+    for (let looks = 1; ; looks += 1) {
+      const { answered, hasStalled } = await look(target, signal);
+      if (answered || !hasStalled || looks === MOST_LOOKS) return note(target, answered);
+    }
   };
 
   return {
