@@ -53,7 +53,7 @@ export const asksIn = (texts: AskTexts, namespace: string): Asks => {
   const ofNodus = new Set(nodus.asks.map((one) => one.interface));
   // ICN's CNFs name there the attachment by which Nodus makes its interfaces, and none of its own.
   const others = multus.asks.filter((one) => one.isNamed || !ofNodus.has(one.interface));
-  const asks = [...nodus.asks, ...others.map(({ isNamed: _, ...one }) => one)];
+  const asks = [...nodus.asks, ...others.map(({ isNamed: _named, ...one }) => one)];
   for (const [at, one] of asks.entries()) {
     const where = `${annotationOf(one.by)}, interface ${one.interface}`;
     if (asks.findIndex((other) => other.interface === one.interface) !== at)
