@@ -49,6 +49,12 @@ describe('what is hidden by', () => {
       ['a'],
     ],
     [
+      'one of a zone whose name is a word of this product',
+      filter('new', { ...web, dest: 'uplink' }, fresh),
+      [filter('a', { dest: 'uplink', proto: 'all' })],
+      ['a'],
+    ],
+    [
       'one that its annotation puts before',
       filter('new', web, fresh),
       [filter('a', { proto: 'all' }, { annotations: { [ORDER_ANNOTATION]: '-1' } })],

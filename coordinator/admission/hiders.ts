@@ -105,7 +105,7 @@ const hidersIn = (rule: RuleObject, before: readonly RuleObject[]): RuleObject[]
   const zones = named.flatMap(({ kind, metadata: { name } }) =>
     kind === firewallZone.kind ? [name] : [],
   );
-  const networks = new Map([...zones.map((name) => [name, name] as const), [UPLINK, INTERFACE]]);
+  const networks = new Map([...zones.map((name) => [name, name] as const), [UPLINK, UPLINK]]);
   const { desired, verdicts } = compileOffline([...named, ...rules], { networks });
   const byName = new Map(
     verdicts.flatMap(({ rule: of, sections }) =>
@@ -125,9 +125,11 @@ const hidersIn = (rule: RuleObject, before: readonly RuleObject[]): RuleObject[]
   return [...new Set(hiders)];
 };
 
-/** Longer than names of policies and rules of mwan3, which must not be those of interfaces. */
-const INTERFACE = 'interface_of_all_policies';
-const UPLINK = 'uplink';
+/**
+ * Longer than names of zones, which are those of networks here, and of policies and rules of mwan3,
+ * which must not be those of interfaces.
+ */
+const UPLINK = 'interface_of_all_policies';
 
 /** Zones, each of a network of its own, and policies. */
 const standInsFor = (rules: readonly RuleObject[]): RuleObject[] => {
