@@ -7,7 +7,7 @@ const record = (id: string, ownerDirectory: string): ClusterRecord => ({
   id,
   directory: `/tmp/kth-0/${id}`,
   backend: 'process',
-  kubeconfig: '',
+  kubeconfig: `/tmp/kth-0/${id}/kubeconfig`,
   server: '',
   kubectlCommand: [],
   ownerPid: 1,
@@ -28,6 +28,9 @@ describe('pickCluster', () => {
     const env = { KIND_TEST_HARNESS_CLUSTER: '/tmp/kth-0/c' };
     expect(pickCluster([a, b, c], { ...wish, env })).toBe(c);
   });
+  it('takes the one whose kubeconfig the environment names', () => {
+    expect(pickCluster([a, b, c], { ...wish, env: { KUBECONFIG: c.kubeconfig } })).toBe(c);
+  });
   it('takes the one started last in this folder', () => {
     expect(pickCluster([a, b, c], wish)).toBe(b);
   });
@@ -46,6 +49,12 @@ describe('pickCluster', () => {
       [c],
       { ...wish, isForSure: true },
       'which cluster?',
+    ],
+    [
+      'the kubeconfig in the environment is of one that has ended',
+      [a],
+      { ...wish, env: { KUBECONFIG: c.kubeconfig } },
+      'is not there: its cluster has ended\n  a  started in /clone1',
     ],
     ['several run, none of this folder', [a, b], { ...wish, directory: '/' }, 'which cluster?'],
   ])('refuses when %s', (_, records, wanted, message) => {

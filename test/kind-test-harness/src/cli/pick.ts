@@ -1,4 +1,5 @@
 /** Which of the running clusters a command is about. */
+import { existsSync } from 'node:fs';
 import { CLUSTER_VARIABLE } from '../cluster.ts';
 import type { ClusterRecord } from '../record.ts';
 
@@ -20,6 +21,13 @@ export const pickCluster = (records: readonly ClusterRecord[], wish: Wish): Clus
   }
   const joined = records.find(({ directory }) => directory === wish.env[CLUSTER_VARIABLE]);
   if (joined) return joined;
+  const { KUBECONFIG: kubeconfig } = wish.env;
+  const meant = records.find((record) => record.kubeconfig === kubeconfig);
+  if (meant) return meant;
+  if (kubeconfig && !existsSync(kubeconfig))
+    throw new Error(
+      `KUBECONFIG=${kubeconfig} is not there: its cluster has ended${listOf(records)}`,
+    );
 
   const own = records.filter(({ ownerDirectory }) => ownerDirectory === wish.directory);
   const last = own.at(-1);
