@@ -28,7 +28,9 @@ const spec = z.strictObject({
         network: networkName().describe(
           'A network that the CNF pod is attached to; mwan3 must know its interface.',
         ),
-        metric: rank(MAX_METRIC).describe('Members with the lowest metric that are up are used.'),
+        metric: rank(MAX_METRIC).describe(
+          'Members with the lowest metric that are up are used: metrics that differ are a failover.',
+        ),
         weight: rank(MAX_WEIGHT).describe('Share of the traffic among members of equal metric.'),
       }),
     )
