@@ -60,7 +60,7 @@ const LOOK_MS = 5_000;
  * that moves to another host: the answer may have come, and was not taken.
  */
 const LATE_MS = 1_000;
-/** Of a process that stands still again and again, the last look counts. */
+/** The last look counts where a process stands still again and again. */
 const MOST_LOOKS = 3;
 
 type Seen = { at: number; answered: boolean };

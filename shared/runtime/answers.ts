@@ -22,7 +22,7 @@ export type Question<A> = {
   ask: (before: A | undefined) => Promise<{ answer: A; holdsMs: number | undefined }>;
   /** There is an answer, or none could be had: `get` says what is known now. */
   onAnswer: () => void;
-  /** Of the work that asks: a question that fails because that ends has no answer. */
+  /** Ends with the work that asks: a question that fails because of that has no answer. */
   signal: AbortSignal;
 };
 

@@ -84,7 +84,7 @@ const programsIn = (policy: Manifest): string[] =>
 /** One file for what belongs together. */
 const fileOf = ({ kind }: Manifest): string => {
   if (/Role|ServiceAccount/.test(kind)) return 'rights.yaml';
-  if (/^ValidatingAdmissionPolicy/.test(kind)) return 'policies.yaml';
+  if (kind.startsWith('ValidatingAdmissionPolicy')) return 'policies.yaml';
   return /Webhook/.test(kind) ? 'webhooks.yaml' : 'coordinator.yaml';
 };
 

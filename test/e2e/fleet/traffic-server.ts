@@ -26,7 +26,7 @@ const SETTLED_MS = 1_000;
 
 const interfaces = ["config interface 'net3'", "\toption enabled '1'", "\toption family 'ipv4'"];
 
-/** Of what must be in force; empty where all of it is. */
+/** What is not in force and must be; empty where all of it is. */
 let lacks = 'OpenWRT has not answered yet';
 let applied: number | undefined;
 let broughtAt: number | undefined;

@@ -19,15 +19,8 @@ export const pickCluster = (records: readonly ClusterRecord[], wish: Wish): Clus
     if (!named) throw new Error(`no cluster ${wish.id} runs${listOf(records)}`);
     return named;
   }
-  const joined = records.find(({ directory }) => directory === wish.env[CLUSTER_VARIABLE]);
-  if (joined) return joined;
-  const { KUBECONFIG: kubeconfig } = wish.env;
-  const meant = records.find((record) => record.kubeconfig === kubeconfig);
+  const meant = namedIn(wish.env, records);
   if (meant) return meant;
-  if (kubeconfig && !existsSync(kubeconfig))
-    throw new Error(
-      `KUBECONFIG=${kubeconfig} is not there: its cluster has ended${listOf(records)}`,
-    );
 
   const own = records.filter(({ ownerDirectory }) => ownerDirectory === wish.directory);
   const last = own.at(-1);
@@ -36,6 +29,18 @@ export const pickCluster = (records: readonly ClusterRecord[], wish: Wish): Clus
   if (!only) throw new Error('no cluster runs: start one with `kind-test-harness up`');
   if (others.length > 0 || wish.isForSure) throw new Error(`which cluster?${listOf(records)}`);
   return only;
+};
+
+const namedIn = (
+  { [CLUSTER_VARIABLE]: joined, KUBECONFIG: used }: NodeJS.ProcessEnv,
+  records: readonly ClusterRecord[],
+): ClusterRecord | undefined => {
+  const named =
+    records.find(({ directory }) => directory === joined) ??
+    records.find(({ kubeconfig }) => kubeconfig === used);
+  if (!named && used && !existsSync(used))
+    throw new Error(`KUBECONFIG=${used} is not there: its cluster has ended${listOf(records)}`);
+  return named;
 };
 
 const listOf = (records: readonly ClusterRecord[]): string =>
