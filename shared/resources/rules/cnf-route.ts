@@ -20,7 +20,7 @@ import { oneOf } from '../schema.ts';
 const spec = z.strictObject({
   dst: destination().describe('Destination: an address, a network, or default.'),
   gw: address().describe('Address of the next hop. Absent: the destination is on the link.'),
-  dev: device().describe('Device by which packets leave.'),
+  dev: device().describe('Device by which packets leave, and not the name of its network.'),
   table: oneOf(['default', 'cnf']).describe(
     `default: the main routing table; cnf: table ${CNF_TABLE}, which SdewanApplications use. Default: default.`,
   ),
