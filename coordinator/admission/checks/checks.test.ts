@@ -16,7 +16,14 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './check.ts';
 import { findRefusals, referenceModes, verdictOf } from '../decide.ts';
 import { ruleChecks } from './list.ts';
-import { cautionsOf, metadataIsValid, nameIsUsual, networksExist, specIsValid } from './spec.ts';
+import {
+  cautionsOf,
+  deviceIsNoNetwork,
+  metadataIsValid,
+  nameIsUsual,
+  networksExist,
+  specIsValid,
+} from './spec.ts';
 
 const going = { deletionTimestamp: '2026-01-02T00:00:00Z' };
 const reject = (name: string, spec: object = {}, metadata = {}) =>
@@ -172,6 +179,22 @@ describe('networks', () => {
 
   it('are not looked at while there is no CNF', () => {
     expect(networksExist(create, facts(), context)).toBeUndefined();
+  });
+});
+
+describe('a device', () => {
+  it('is warned of where it has the name of a network', () => {
+    const networks = new Set(['office', 'wan']);
+    const routeBy = (dev: string) =>
+      deviceIsNoNetwork(
+        change({ after: rule('CNFRoute', 'r', { dst: '10.0.0.0/8', dev }) }),
+        facts({ networks }),
+        context,
+      )?.message;
+    expect(routeBy('office')).toBe(
+      'spec.dev: office is a network of the CNF: name its interface, as the annotations of the pod have it',
+    );
+    expect(routeBy('net0')).toBeUndefined();
   });
 });
 

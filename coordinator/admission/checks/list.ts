@@ -11,7 +11,14 @@ import {
   valueIsTheSame,
 } from './conflicts.ts';
 import { isUnused, purposeIsServed, referencesExist } from './references.ts';
-import { cautionsOf, metadataIsValid, nameIsUsual, networksExist, specIsValid } from './spec.ts';
+import {
+  cautionsOf,
+  deviceIsNoNetwork,
+  metadataIsValid,
+  nameIsUsual,
+  networksExist,
+  specIsValid,
+} from './spec.ts';
 
 export type ListedCheck = {
   name: string;
@@ -48,6 +55,7 @@ export const ruleChecks: readonly ListedCheck[] = [
   onWrites('hidden', 'caution', isNotHidden, ['filters']),
   onWrites('links', 'caution', linkIsOwn, ['links']),
   onWrites('networks', 'reference', networksExist, ['networks']),
+  onWrites('devices', 'caution', deviceIsNoNetwork, ['networks']),
   { name: 'used-by', on: ['DELETE'], needs: ['rules'], severity: 'reference', check: isUnused },
 ];
 

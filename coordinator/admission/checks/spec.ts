@@ -71,3 +71,18 @@ export const networksExist: Check = ({ after, specChanged, kind }, { networks })
     message: `${unknown.map(({ path, network }) => `${path}: ${network}`).join(', ')} is not a network of the CNF${itHas(known)}`,
   };
 };
+
+/** A network is called by its name elsewhere, and a device of that name is rare. */
+export const deviceIsNoNetwork: Check = ({ after, specChanged, kind }, { networks }) => {
+  if (after === undefined || !specChanged || networks === undefined || !kind.devices)
+    return undefined;
+  const checked = checkSpec(kind, after.spec);
+  if ('problem' in checked) return undefined;
+  const meant = kind.devices(checked.spec).filter(({ device }) => networks.has(device));
+  return cautionWith(
+    meant.map(
+      ({ path, device }) =>
+        `${path}: ${device} is a network of the CNF: name its interface, as the annotations of the pod have it`,
+    ),
+  );
+};

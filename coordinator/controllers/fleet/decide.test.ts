@@ -87,6 +87,22 @@ describe('a set that is staged', () => {
       ['FirewallRule a: WaitingForInterface (on new-1)'],
     ],
     [
+      'names a rule that waits for another one behind that',
+      [
+        old,
+        fleetPod('new-1', {
+          missing: new Map([
+            ...missing('FirewallDNAT web', 'WaitingForReference'),
+            ...missing('FirewallZone wan', 'UnknownNetwork'),
+          ]),
+        }),
+      ],
+      [
+        'FirewallZone wan: UnknownNetwork (on new-1)',
+        'FirewallDNAT web: WaitingForReference (on new-1)',
+      ],
+    ],
+    [
       'excuses nothing by agents that do not report',
       [
         fleetPod('old-1', { missing: missing('FirewallRule a'), link: 'Silent' }),

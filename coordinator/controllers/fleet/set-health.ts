@@ -107,9 +107,18 @@ const rulesWaitedFor = (pods: readonly FleetPod[], excused: ReadonlySet<string>)
       pod: pod.name,
     })),
   );
-  return [...Map.groupBy(found, ({ what }) => what)]
-    .map(([what, on]) => `${what} (on ${few(on.map(({ pod }) => pod))})`)
-    .toSorted();
+  return causesFirst(
+    [...Map.groupBy(found, ({ what }) => what)].map(
+      ([what, on]) => `${what} (on ${few(on.map(({ pod }) => pod))})`,
+    ),
+  );
+};
+
+/** A rule that waits for another one tells less than that one does. */
+const causesFirst = (rules: readonly string[]): string[] => {
+  const isEffect = (rule: string): boolean => rule.includes(': WaitingForReference');
+  const sorted = rules.toSorted();
+  return [...sorted.filter((rule) => !isEffect(rule)), ...sorted.filter(isEffect)];
 };
 
 const troubleOf = (
@@ -123,11 +132,12 @@ const troubleOf = (
     if (isLost && old.some(({ ready }) => ready)) return `${pod.name}: ${pod.notReady}`;
     if (pod.link === 'Silent' && heard.length > 0) return `${pod.name}: its agent does not report`;
     if (pod.link !== 'Connected') continue;
-    const rule = [...pod.missing.keys()]
-      .toSorted()
-      .find((each) => heard.some(({ missing }) => !missing.has(each)));
-    if (rule !== undefined)
-      return `${rule}: ${pod.missing.get(rule)?.reason ?? ''} (on ${pod.name})`;
+    const [trouble] = causesFirst(
+      [...pod.missing]
+        .filter(([rule]) => heard.some(({ missing }) => !missing.has(rule)))
+        .map(([rule, { reason }]) => `${rule}: ${reason} (on ${pod.name})`),
+    );
+    if (trouble !== undefined) return trouble;
   }
   return undefined;
 };
