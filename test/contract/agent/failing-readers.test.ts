@@ -15,7 +15,7 @@ import { allSamples, samplesOf } from '../../samples/all.ts';
  * Functions of a kind: those of rules, and those of sections. Admission and the API server's schema
  * alone call the others.
  */
-const OF_RULES = ['references', 'networks', 'devices', 'secrets'] as const;
+const OF_RULES = ['references', 'networks', 'devices', 'secrets', 'partNames'] as const;
 const OF_RENDERINGS = ['lacks', 'leftOut', 'render', 'shared', 'files'] as const;
 const OF_SECTIONS = ['nameOf', 'identities'] as const;
 /** It reads all sections of a package together. */
