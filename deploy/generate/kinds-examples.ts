@@ -15,9 +15,9 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   CNFNAT:
     '{ src: net2, proto: tcp, src_dport: 443, dest_ip: 192.168.1.5, dest_port: 8443, target: DNAT }',
   Mwan3Policy:
-    '{ members: [{ network: ovn-net1, metric: 1, weight: 2 }, { network: ovn-net2, metric: 1, weight: 3 }] }',
+    '{ members: [{ network: ovn-net2, metric: 1, weight: 1 }, { network: ovn-net3, metric: 2, weight: 1 }] }    # a failover',
   Mwan3Rule: '{ policy: balanced, src_ip: 192.168.1.0/24, proto: tcp, dest_port: "443" }',
-  CNFRoute: '{ dst: 10.7.0.0/16, gw: 192.168.1.254, dev: net1, table: default }',
+  CNFRoute: '{ dst: 10.7.0.0/16, gw: 192.168.1.254, dev: net0, table: default }',
   CNFRouteRule: '{ src: 192.168.1.0/24, table: 40, prio: "100" }',
   VirtualAddress: '{ network: ovn-net1, addresses: [192.168.1.1/24] }',
   SdewanApplication: '{ podSelector: { matchLabels: { app: web } }, appNamespace: shop }',

@@ -34,7 +34,8 @@ export const cnfRoute = defineKind({
   kind: 'CNFRoute',
   plural: 'cnfroutes',
   shortNames: ['cnfrt'],
-  description: 'A route of the CNF.',
+  description:
+    'A route of the CNF. Packets that it sends back by the zone they came in by need forward ACCEPT of that zone.',
   isMadeByCoordinator: true,
   spec,
   specRules: [

@@ -13,7 +13,7 @@ import { eventually } from '../support/eventually.ts';
 const isWebhookConfiguration = (manifest: object): boolean =>
   'kind' in manifest && String(manifest.kind).endsWith('WebhookConfiguration');
 
-const WEBHOOKS = { mutatingwebhookconfiguration: 3, validatingwebhookconfiguration: 5 };
+const WEBHOOKS = { mutatingwebhookconfiguration: 4, validatingwebhookconfiguration: 5 };
 
 let world: World;
 let namespace: string;

@@ -66,6 +66,9 @@ export type World = {
  */
 const PATIENCE_SECONDS = 10;
 
+/** An API server that shares two cores with other tests was seen to take longer than 15 seconds. */
+const ANSWER_MS = 120_000;
+
 const BINDING = 'ValidatingAdmissionPolicyBinding';
 
 /**
@@ -85,7 +88,7 @@ export const createWorld = async (
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const config = await loadKubeConfig({ kubeconfig: cluster.kubeconfig });
-  const client = createKubeClient({ config });
+  const client = createKubeClient({ config, timeoutMs: ANSWER_MS });
   const clients = [client];
   const directory = await mkdtemp(join(tmpdir(), 'admission-'));
   const log: LogLine[] = [];
