@@ -25,6 +25,7 @@ const gateFor = (
   world: World,
   hash: string | undefined,
   owner = 'ReplicaSet',
+  signal = AbortSignal.timeout(1_000),
 ): Promise<boolean> => {
   const { rootKind = 'CNFDeployment', strategy = 'RollingUpdate', uid = 'uid-1' } = world;
   const current = 'current' in world ? world.current : 'old';
@@ -53,7 +54,7 @@ const gateFor = (
     },
   };
   const request = { namespace: 'edge', object } as unknown as AdmissionRequest;
-  return createGates({ client, lookups, log: silentLogger })(request, AbortSignal.timeout(1_000));
+  return createGates({ client, lookups, log: silentLogger })(request, signal);
 };
 
 it('lets a pod of a new set wait while another set has a pod', async () => {
@@ -75,4 +76,11 @@ it.each<[string, World, string | undefined]>([
 
 it('lets a pod of a DaemonSet pass', async () => {
   expect(await gateFor({}, 'new', 'DaemonSet')).toBe(false);
+});
+
+it('takes no pod for one without a gate when the answers do not come in time', async () => {
+  const over = AbortSignal.abort(new Error('no answer in time'));
+  await expect(gateFor({ fails: true }, 'new', 'ReplicaSet', over)).rejects.toThrow(
+    'no answer in time',
+  );
 });

@@ -1,7 +1,8 @@
 /**
  * Whether a pod that is about to be made waits behind the gate of roll-outs: only one of a
  * CNFDeployment's new set does, while another set of it serves. First pods, and those in the place
- * of lost ones, wait for no coordinator. In doubt there is no gate.
+ * of lost ones, wait for no coordinator. In doubt there is no gate; a pod for which the answers do
+ * not come in time is refused, and its ReplicaSet makes it again.
  */
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
@@ -19,7 +20,10 @@ export type GateDeps = {
   log: Logger;
 };
 
-/** True: the pod of the request waits. Each answer is read from the API server. */
+/**
+ * True: the pod of the request waits. Each answer is read from the API server.
+ * @throws the signal's reason when it aborts
+ */
 export type Gates = (request: AdmissionRequest, signal: AbortSignal) => Promise<boolean>;
 
 /** A user with the right to write pods gives them any label and size: no more is kept of them. */
@@ -52,6 +56,7 @@ export const createGates = ({ client, lookups, log }: GateDeps): Gates => {
     try {
       return await waits({ namespace, set, owner }, signal);
     } catch (err) {
+      signal.throwIfAborted();
       log.warn({ err, namespace }, 'failed to read of which set a pod is, giving it no gate');
       return false;
     }
