@@ -3,8 +3,7 @@
  * system of its own, so root alone can try it.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -34,12 +33,23 @@ const mount = (...args: string[]): unknown => execFileSync('mount', args, { stdi
  */
 const remount = (mode: 'ro' | 'rw'): Promise<unknown> =>
   vi.waitFor(() => mount('-o', `remount,${mode}`, folder), { timeout: 300_000, interval: 20 });
-const fill = async (): Promise<void> => {
-  try {
-    await writeFile(join(folder, 'ballast'), Buffer.alloc(1_048_576));
-  } catch {
-    // As much as there is room for.
-  }
+const ballast = (): string => join(folder, 'ballast');
+let filling: NodeJS.Timeout | undefined;
+/** Until it is emptied: a file of the agent that is replaced leaves room again. */
+const fill = (): void => {
+  const more = (): void => {
+    try {
+      appendFileSync(ballast(), Buffer.alloc(1_048_576));
+    } catch {
+      // As much as there is room for.
+    }
+  };
+  more();
+  filling = setInterval(more, 10);
+};
+const empty = (): void => {
+  clearInterval(filling);
+  writeFileSync(ballast(), '');
 };
 
 describe.runIf(isRoot)('a state folder', () => {
@@ -52,6 +62,7 @@ describe.runIf(isRoot)('a state folder', () => {
     mount('-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder);
   });
   afterEach(async () => {
+    clearInterval(filling);
     await agent.stop().catch(() => undefined);
     execFileSync('umount', ['--lazy', folder]);
     await coordinator.stop();
@@ -77,7 +88,7 @@ describe.runIf(isRoot)('a state folder', () => {
 
   it.each([
     ['read-only', () => remount('ro'), () => remount('rw'), 'EROFS: read-only file system'],
-    ['full', fill, () => writeFile(join(folder, 'ballast'), ''), 'ENOSPC: no space left'],
+    ['full', async () => fill(), async () => empty(), 'ENOSPC: no space left'],
   ])(
     'is named when it turns %s, ends nothing, and rules are applied afterwards',
     async (_how, spoil, mend, cause) => {
