@@ -36,7 +36,10 @@ const steady = (text: string, namespace: string): string =>
     .replaceAll(/\b(cnf-[a-z0-9]+|second|template)-[a-z0-9]{6,10}(-[a-z0-9]{5})?\b/g, '$1-<pod>')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
     .replaceAll(/\b\d\d:\d\d:\d\d UTC\b/g, '<time>')
-    .replaceAll(/(?<=^| )<?(\d+[smh]|invalid>|unknown>)+( \(x\d+ over [^)]*\))?(?=[ :]|$)/gm, '<age>')
+    .replaceAll(
+      /(?<=^| )<?(\d+[smh]|invalid>|unknown>)+( \(x\d+ over [^)]*\))?(?=[ :]|$)/gm,
+      '<age>',
+    )
     .replaceAll(/(does not answer since <time>): .*$/gm, '$1: <why>')
     .replaceAll(/(does not answer the agent): .*(?= \(pod )/g, '$1: <why>')
     // Others make zones of the same CNF meanwhile.
