@@ -41,7 +41,7 @@ export const EXCEPTIONS: readonly { why: string; blocks: readonly Blocks[] }[] =
   },
   {
     why: 'names of a pod and of a set: test/e2e/fleet/objects.test.ts asks for the same',
-    blocks: [{ page: 'docs/fleet.md', blocks: [7] }],
+    blocks: [{ page: 'docs/fleet.md', blocks: [6] }],
   },
   {
     why: 'a port-forward of kubectl, which the kubelet of the tests does not speak',
@@ -420,7 +420,7 @@ export const CHAPTERS: readonly Chapter[] = [
     around: ({ cluster }, follow) => withDashboard(cluster, follow),
   },
   { page: 'docs/fleet.md', blocks: [1] },
-  { page: 'docs/fleet.md', blocks: [6, 2], before: asCnfDeployment },
+  { page: 'docs/fleet.md', blocks: [7, 2], before: asCnfDeployment },
   {
     page: 'docs/fleet.md',
     blocks: [3, 5],
