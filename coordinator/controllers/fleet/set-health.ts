@@ -102,23 +102,24 @@ const lacking = ({ missing }: FleetPod, excused: ReadonlySet<string>): string[] 
 /** By rule, since one that is wrong is wrong on each pod. */
 const rulesWaitedFor = (pods: readonly FleetPod[], excused: ReadonlySet<string>): string[] => {
   const found = pods.flatMap((pod) =>
-    lacking(pod, excused).map((rule) => ({
-      what: `${rule}: ${pod.missing.get(rule)?.reason ?? ''}`,
-      pod: pod.name,
-    })),
+    lacking(pod, excused).map((rule) => ({ ...lackOf(pod, rule), pod: pod.name })),
   );
-  return causesFirst(
-    [...Map.groupBy(found, ({ what }) => what)].map(
-      ([what, on]) => `${what} (on ${few(on.map(({ pod }) => pod))})`,
-    ),
+  return [...Map.groupBy(found.toSorted(causesFirst), ({ what }) => what)].map(
+    ([what, on]) => `${what} (on ${few(on.map(({ pod }) => pod))})`,
   );
 };
 
+type Lack = { what: string; reason: string };
+
+const lackOf = ({ missing }: FleetPod, rule: string): Lack => {
+  const reason = missing.get(rule)?.reason ?? '';
+  return { what: `${rule}: ${reason}`, reason };
+};
+
 /** A rule that waits for another one tells less than that one does. */
-const causesFirst = (rules: readonly string[]): string[] => {
-  const isEffect = (rule: string): boolean => rule.includes(': WaitingForReference');
-  const sorted = rules.toSorted();
-  return [...sorted.filter((rule) => !isEffect(rule)), ...sorted.filter(isEffect)];
+const causesFirst = (one: Lack, other: Lack): number => {
+  const [isEffect, isOther] = [one, other].map(({ reason }) => reason === 'WaitingForReference');
+  return Number(isEffect) - Number(isOther) || (one.what < other.what ? -1 : 1);
 };
 
 const troubleOf = (
@@ -132,12 +133,11 @@ const troubleOf = (
     if (isLost && old.some(({ ready }) => ready)) return `${pod.name}: ${pod.notReady}`;
     if (pod.link === 'Silent' && heard.length > 0) return `${pod.name}: its agent does not report`;
     if (pod.link !== 'Connected') continue;
-    const [trouble] = causesFirst(
-      [...pod.missing]
-        .filter(([rule]) => heard.some(({ missing }) => !missing.has(rule)))
-        .map(([rule, { reason }]) => `${rule}: ${reason} (on ${pod.name})`),
-    );
-    if (trouble !== undefined) return trouble;
+    const [trouble] = [...pod.missing.keys()]
+      .filter((rule) => heard.some(({ missing }) => !missing.has(rule)))
+      .map((rule) => lackOf(pod, rule))
+      .toSorted(causesFirst);
+    if (trouble) return `${trouble.what} (on ${pod.name})`;
   }
   return undefined;
 };
