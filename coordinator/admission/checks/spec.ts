@@ -6,7 +6,7 @@ import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
 import { withoutInterface } from '#shared/compile/networks.ts';
 import { OF_TODAY } from '#shared/resources/capabilities.ts';
 import { itHas } from '#shared/util/few.ts';
-import type { Check } from './check.ts';
+import type { Check, RuleChange } from './check.ts';
 
 export const specIsValid: Check = ({ after, specChanged, kind }) => {
   if (after === undefined || !specChanged) return undefined;
@@ -16,14 +16,21 @@ export const specIsValid: Check = ({ after, specChanged, kind }) => {
     : undefined;
 };
 
+/** Undefined: there is none to be looked at, or `specIsValid` refuses it. */
+const newSpec = ({ after, specChanged, kind }: RuleChange): { spec: unknown } | undefined => {
+  if (after === undefined || !specChanged) return undefined;
+  const checked = checkSpec(kind, after.spec);
+  return 'problem' in checked ? undefined : checked;
+};
+
 /** What the CNF has is for its agents to find out; few have another. */
 const ON_OPENWRT = { capabilities: OF_TODAY };
 
 /** What is allowed, and may not be what its author expects. */
-export const cautionsOf: Check = ({ after, specChanged, kind }) => {
-  if (after === undefined || !specChanged) return undefined;
-  const checked = checkSpec(kind, after.spec);
-  if ('problem' in checked) return undefined;
+export const cautionsOf: Check = (change) => {
+  const { kind } = change;
+  const checked = newSpec(change);
+  if (checked === undefined) return undefined;
   const cautions = [
     ...(kind.cautions?.(checked.spec) ?? []),
     ...(kind.uci?.leftOut?.(checked.spec, ON_OPENWRT) ?? []).map(
@@ -55,16 +62,15 @@ export const metadataIsValid: Check = ({ operation, before, after, kind }) => {
  * Networks that the spec names, against the CNF's annotations. Multus names interfaces later.
  * Silent while there is no CNF.
  */
-export const networksExist: Check = ({ after, specChanged, kind }, { networks }) => {
-  if (after === undefined || !specChanged || networks === undefined || !kind.networks)
-    return undefined;
-  const checked = checkSpec(kind, after.spec);
-  if ('problem' in checked) return undefined;
-  const unknown = kind
-    .networks(checked.spec)
-    .filter(({ network }) => !networks.has(withoutInterface(network)));
+export const networksExist: Check = (change, { networks }) => {
+  const { kind, namespace } = change;
+  const checked = newSpec(change);
+  if (checked === undefined || networks === undefined) return undefined;
+  const unknown = (kind.networks?.(checked.spec) ?? []).filter(
+    ({ network }) => !networks.has(withoutInterface(network)),
+  );
   if (unknown.length === 0) return undefined;
-  const own = `${after.metadata.namespace}/`;
+  const own = `${namespace}/`;
   const known = [...networks].filter((name) => !name.startsWith(own));
   return {
     reason: 'UnknownNetwork',
@@ -73,12 +79,10 @@ export const networksExist: Check = ({ after, specChanged, kind }, { networks })
 };
 
 /** A network is called by its name elsewhere, and a device of that name is rare. */
-export const deviceIsNoNetwork: Check = ({ after, specChanged, kind }, { networks }) => {
-  if (after === undefined || !specChanged || networks === undefined || !kind.devices)
-    return undefined;
-  const checked = checkSpec(kind, after.spec);
-  if ('problem' in checked) return undefined;
-  const meant = kind.devices(checked.spec).filter(({ device }) => networks.has(device));
+export const deviceIsNoNetwork: Check = (change, { networks }) => {
+  const checked = newSpec(change);
+  const named = checked && (change.kind.devices?.(checked.spec) ?? []);
+  const meant = (named ?? []).filter(({ device }) => networks?.has(device));
   return cautionWith(
     meant.map(
       ({ path, device }) =>
