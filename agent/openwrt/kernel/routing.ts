@@ -40,7 +40,9 @@ type Rule = {
   table: number | string;
 };
 
-const TABLES: Readonly<Record<string, number>> = { main: 254, default: 253, local: 255 };
+/** The number of table main. */
+export const MAIN_TABLE = 254;
+const TABLES: Readonly<Record<string, number>> = { main: MAIN_TABLE, default: 253, local: 255 };
 /** The name of any other is the same in the configuration as in what `ip` prints. */
 const tableOf = (name = 'main'): number | string => cNumber(name) ?? own(TABLES, name) ?? name;
 const EVERYTHING = { inet: '0.0.0.0/0', inet6: '::/0' } as const;

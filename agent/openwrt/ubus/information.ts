@@ -6,6 +6,7 @@ import * as z from 'zod';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
+import { MAIN_TABLE } from '../kernel/routing.ts';
 import type { UbusAnswer, UbusCall } from './client/rpc.ts';
 import type { UbusSession } from './login/session.ts';
 import { TUNNEL_STATUS, tunnelsOf } from './tunnels.ts';
@@ -40,8 +41,6 @@ export const readInformation = async (
   });
 };
 
-/** The number of table main. */
-const MAIN = 254;
 const addressSchema = z.object({ address: z.string().max(45), mask: z.int() });
 const dumpSchema = z.object({
   interface: z.array(
@@ -59,7 +58,7 @@ const dumpSchema = z.object({
             mask: z.int(),
             nexthop: z.string().optional(),
             metric: z.int().optional(),
-            table: z.int().default(MAIN),
+            table: z.int().default(MAIN_TABLE),
           }),
         )
         .default([]),
@@ -87,7 +86,7 @@ export const interfacesOf = (
     })),
     routes: all.flatMap(({ interface: name, route }) =>
       route
-        .filter(({ table }) => table === MAIN)
+        .filter(({ table }) => table === MAIN_TABLE)
         .map(({ target, mask, nexthop = '', metric }) => ({
           target: `${target.slice(0, 45)}/${mask}`,
           ...(NO_GATEWAY.has(nexthop) ? {} : { gateway: nexthop.slice(0, 64) }),
