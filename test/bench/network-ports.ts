@@ -19,6 +19,7 @@ import { NETWORK_PORTS_ANNOTATION } from '#shared/names.ts';
 import { networkPortResource } from '#shared/resources/other-kinds/network-port.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { GATED, nodus, podSpec, seenPods } from '../integration/coordinator/managed-networks.ts';
+import { managedNetwork } from '../stack/managed-network.ts';
 import { atOnce } from '../stack/at-once.ts';
 import { coordinatorDown } from '../stack/faults.ts';
 import { installProduct } from '../stack/install.ts';
@@ -56,20 +57,15 @@ const over = new AbortController();
 /** When a watch has shown the pod with its addresses, by name. */
 const openedAt = new Map<string, number>();
 
-const network = (name: string, second: number, namespace: string): object => ({
-  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-  kind: 'ManagedNetwork',
-  metadata: { name },
-  spec: {
-    provider: 'static',
+const network = (name: string, second: number, namespace: string): object =>
+  managedNetwork(name, {
     names: [`net-${name}`],
     subnets: [
       { cidr: `10.${second}.0.0/16`, ranges: [`10.${second}.1.0-10.${second}.63.255`] },
       { cidr: `fd00:${second}::/64`, ranges: [`fd00:${second}::100-fd00:${second}::3fff`] },
     ],
     namespaces: [namespace],
-  },
-});
+  });
 
 try {
   await installProduct(cluster);

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Packet } from '../kernel/policy/evaluator.ts';
 import { passesTable, readTable } from '../kernel/policy/nft-judge.ts';
 import { createCnf } from '../stack/cnf.ts';
+import { managedNetwork } from '../stack/managed-network.ts';
 import { readJournal } from '../stack/journal.ts';
 import { observePods } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
@@ -344,12 +345,8 @@ describe('a ManagedNetwork that is laid over twenty pods with policies', async (
       }
     })();
     const subnets = [{ cidr: '10.76.0.0/24', ranges: ['10.76.0.100-10.76.0.139'] }];
-    await apply(cluster, namespace, {
-      apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-      kind: 'ManagedNetwork',
-      metadata: { name: 'laid' },
-      spec: { provider: 'static', names: [NETWORK], subnets, namespaces: [namespace] },
-    });
+    const spec = { names: [NETWORK], subnets, namespaces: [namespace] };
+    await apply(cluster, namespace, managedNetwork('laid', spec));
     await cluster.kubectl(['wait', '--for=condition=Adopted', 'mnet/laid', '--timeout=500s']);
     const claimed = ['get', 'nport', '-o', 'jsonpath={.items[*].spec.addresses[0]}'];
     const { stdout } = await cluster.kubectl(claimed);

@@ -11,6 +11,7 @@ import {
   PORTS_ROLE,
 } from '#shared/names.ts';
 import { cnfObjects } from '../../stack/cnf.ts';
+import { managedNetwork } from '../../stack/managed-network.ts';
 import { observePods, until } from '../../stack/observe.ts';
 import { apply } from '../../stack/operator.ts';
 import { withOwnNamespaces } from '../../stack/own-namespaces.ts';
@@ -32,17 +33,12 @@ const annotations = {
   [NFN_NETWORK_ANNOTATION]: JSON.stringify({ type: 'ovn4nfv', interface: interfaces }),
   [KEEP_ADDRESSES_ANNOTATION]: 'true',
 };
-const managed = (namespace: string): object => ({
-  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-  kind: 'ManagedNetwork',
-  metadata: { name: 'kept' },
-  spec: {
-    provider: 'static',
+const managed = (namespace: string): object =>
+  managedNetwork('kept', {
     names: NETWORKS,
     subnets: [{ cidr: '10.8.0.0/24', ranges: ['10.8.0.10-10.8.0.19'] }],
     namespaces: [namespace],
-  },
-});
+  });
 
 it('has its addresses in each next pod, with every rule', async () => {
   const namespace = await cluster.createNamespace('kept');

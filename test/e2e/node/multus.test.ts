@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { PORTS_GATE } from '#shared/names.ts';
 import { createCnf } from '../../stack/cnf.ts';
+import { managedNetwork } from '../../stack/managed-network.ts';
 import { readConfigFile, until } from '../../stack/observe.ts';
 import { apply, waitForRules, waitInSync } from '../../stack/operator.ts';
 import { rule, type Rule } from '../../stack/rules.ts';
@@ -124,20 +125,15 @@ describe('a ManagedNetwork over attachments of the real Multus', () => {
   const pods: Record<'cnf' | 'other', string> = { cnf: '', other: 'other' };
   const given = new Map<string, Given>();
 
-  const managed = (name: string, third: number): object => ({
-    apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-    kind: 'ManagedNetwork',
-    metadata: { name },
-    spec: {
-      provider: 'static',
+  const managed = (name: string, third: number): object =>
+    managedNetwork(name, {
       names: [`${namespace}/${name}`],
       subnets: [
         { cidr: `10.79.${third}.0/24`, ranges: [`10.79.${third}.16-10.79.${third}.31`] },
         { cidr: `fd79:${third}::/64`, ranges: [`fd79:${third}::10-fd79:${third}::1f`] },
       ],
       namespaces: [namespace],
-    },
-  });
+    });
   const GATED = { schedulingGates: [{ name: PORTS_GATE }] };
   const waiting = (name: string, attached: string, command: string[] = IDLE): object =>
     peer(name, command, { runtimeClassName: MULTUS_CLASS, ...GATED }, { [NETWORKS]: attached });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NFN_NETWORK_ANNOTATION, PORTS_GATE, PORTS_ROLE } from '#shared/names.ts';
 import { holdsSeedRule, seedRules } from '../../openwrt/judge/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
+import { managedNetwork } from '../../stack/managed-network.ts';
 import { coordinatorDown } from '../../stack/faults.ts';
 import { crdList, DEPLOY, SYSTEM_NAMESPACE } from '../../stack/installation.ts';
 import { installProduct } from '../../stack/install.ts';
@@ -72,17 +73,11 @@ describe('uninstalling', async () => {
       roleRef: role,
       subjects: [{ ...coordinator, namespace: SYSTEM_NAMESPACE }],
     };
-    const managed = {
-      apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-      kind: 'ManagedNetwork',
-      metadata: { name: 'scarce' },
-      spec: {
-        provider: 'static',
-        names: ['scarce'],
-        subnets: [{ cidr: '10.7.0.0/24', ranges: ['10.7.0.5'] }],
-        namespaces: [of],
-      },
-    };
+    const managed = managedNetwork('scarce', {
+      names: ['scarce'],
+      subnets: [{ cidr: '10.7.0.0/24', ranges: ['10.7.0.5'] }],
+      namespaces: [of],
+    });
     await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(managed) });
     await apply(cluster, of, binding, pod('holder'));
     await until('a pod has the address', async () =>

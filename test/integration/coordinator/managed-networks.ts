@@ -12,6 +12,7 @@ import {
   type NetworkPort,
 } from '#shared/resources/other-kinds/network-port.ts';
 import { jsonIn } from '#shared/util/json.ts';
+import { managedNetwork } from '../../stack/managed-network.ts';
 import { createWorld, type World } from '../admission/world.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -92,12 +93,8 @@ export const createManagedNetworks = async (nodes: readonly string[]) => {
   const namespace = await world.createNamespace();
   await bind(namespace);
 
-  const network = (name: string, third: number, size: number, spec: Fields = {}): object => ({
-    apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-    kind: 'ManagedNetwork',
-    metadata: { name },
-    spec: {
-      provider: 'static',
+  const network = (name: string, third: number, size: number, spec: Fields = {}): object =>
+    managedNetwork(name, {
       names: [`net-${name}`],
       subnets: [
         {
@@ -112,8 +109,7 @@ export const createManagedNetworks = async (nodes: readonly string[]) => {
       ],
       namespaces: [namespace],
       ...spec,
-    },
-  });
+    });
   const statusOf = async (name: string) =>
     (await client.get(managedNetworkResource, { name })).status;
   const isReady = async (name: string): Promise<boolean> =>
