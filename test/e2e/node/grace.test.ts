@@ -22,7 +22,7 @@ const CALLS = [
   { object: 'uci', method: 'add' },
   { object: 'file', method: 'write' },
   { object: 'uci', method: 'apply' },
-  // The agents have reloaded the firewall before, so they exchange rules of one kind without it.
+  // Agents that have changed the firewall before exchange rules of one kind without a reload.
   { object: 'file', method: 'exec', contains: 'amend' },
   { object: 'uci', method: 'confirm' },
 ];
@@ -31,7 +31,7 @@ const stateSchema = z.object({ faults: z.array(z.unknown()) });
 
 describe('an agent that is killed in a transaction, whatever call was its last', async () => {
   const cluster = await nodeCluster();
-  const [lan, ...rules] = zoneAndRules(RULES);
+  const [lan, first, ...rules] = zoneAndRules(RULES + 1);
   const halves = [rules.slice(0, RULES / 2), rules.slice(RULES / 2)] as const;
   let namespace = '';
   let round = 0;
@@ -86,11 +86,18 @@ describe('an agent that is killed in a transaction, whatever call was its last',
 
   /**
    * Lets each pod's agent hang at its call of the transaction that exchanges one half of the rules
-   * for the other.
+   * for the other. An agent that has been killed may have found its OpenWRT as it is to be, so each
+   * makes a change before.
    */
   const hang = async (when: 'before' | 'after') => {
     const [created, deleted] = round % 2 === 0 ? halves : [halves[1], halves[0]];
     round += 1;
+    if (first) {
+      await apply(cluster, namespace, first);
+      await waitInSync(cluster, namespace, [first]);
+      await remove(cluster, namespace, first);
+      await waitGone(cluster, namespace, [first]);
+    }
     const pods = await podNames();
     for (const [at, pod] of pods.entries()) {
       await addFault(pod, { ...CALLS[at], when });
