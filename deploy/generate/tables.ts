@@ -2,9 +2,10 @@
  * The tables of docs/ that are made from the code. Each stands in a block of its page; all else
  * there is written by hand.
  */
-import { settings } from '#shared/inject/annotations.ts';
+import { settings as annotationSettings } from '#shared/inject/annotations.ts';
 import { agentEnvSchema } from '../../agent/env.ts';
 import { coordinatorEnvSchema } from '../../coordinator/env.ts';
+import { settings } from './chart/env-values.ts';
 import { chartOf } from './chart/templates.ts';
 import { envTable, tableOf } from './markdown.ts';
 import {
@@ -17,21 +18,12 @@ import {
 
 /** By page, and by the name of its block. */
 export const pageTables = (): Readonly<Record<string, Readonly<Record<string, string>>>> => ({
-  chart: {
-    values: tableOf(
-      ['Value', 'Default', 'Meaning'],
-      chartOf().values.values.map(({ path, default: value, description }) => [
-        `\`${path}\``,
-        `\`${JSON.stringify(value)}\``,
-        description,
-      ]),
-    ),
-  },
+  chart: { values: valuesTable() },
   configuration: {
     'agent-environment': envTable(agentEnvSchema),
     annotations: tableOf(
       ['Annotation', 'Must be', 'Meaning'],
-      Object.entries(settings).map(([name, { allowed, meaning }]) => [
+      Object.entries(annotationSettings).map(([name, { allowed, meaning }]) => [
         `\`sdewan.akraino.org/agent-${name}\``,
         allowed,
         meaning,
@@ -46,3 +38,16 @@ export const pageTables = (): Readonly<Record<string, Readonly<Record<string, st
     alarms: alertTable(),
   },
 });
+
+/** What a variable means stands on the page of configuration, once. */
+const valuesTable = (): string => {
+  const variables = new Map(settings().map(({ value, variable }) => [value.path, variable]));
+  return tableOf(
+    ['Value', 'Default', 'Meaning'],
+    chartOf().values.values.map(({ path, default: value, description }) => {
+      const variable = variables.get(path);
+      const meaning = variable === undefined ? description : `\`${variable}\``;
+      return [`\`${path}\``, `\`${JSON.stringify(value)}\``, meaning];
+    }),
+  );
+};
