@@ -19,7 +19,7 @@ import {
   startOfRun,
   cnfPod,
   word,
-  type PodFacts,
+  type PodCase,
 } from '../testing/facts.ts';
 import { anyRule } from '../testing/rules.ts';
 import { keysLeftOut } from '../sources/key-access.ts';
@@ -33,7 +33,7 @@ const readyOf = (status: RuleStatus) =>
   status.conditions?.find((condition) => condition.type === 'Ready');
 
 const roll = (
-  pods: readonly Partial<PodFacts>[],
+  pods: readonly Partial<PodCase>[],
   changes: Partial<Rule> = {},
   time: { now?: number; monotonic?: number } = {},
 ): RuleStatus => {
@@ -137,14 +137,14 @@ describe('a rule that all live pods have', () => {
     const heartbeat = report([word({ since: NOW + 90_000 })], {
       receivedAt: { monotonic: UPTIME + 90_000, wall: NOW + 90_000 },
     });
-    const pods = [{ report: heartbeat }, { target: b, report: heartbeat }];
+    const pods = [{ report: heartbeat }, { pod: b, report: heartbeat }];
     const time = { now: NOW + 91_000, monotonic: UPTIME + 91_000 };
     expect(roll(pods, { status: inSyncStatus }, time)).toEqual(inSyncStatus);
   });
 });
 
 describe('a live pod that', () => {
-  type Problem = { pod: Partial<PodFacts>; reason: string; says: string; stalled?: boolean };
+  type Problem = { pod: Partial<PodCase>; reason: string; says: string; stalled?: boolean };
   const problems: Record<string, Problem> = {
     'is not ready': {
       pod: {
@@ -424,7 +424,7 @@ it('names ten pods, groups those with the same problem, and counts all', () => {
 });
 
 describe('after a start of the coordinator', () => {
-  const awaiting = [{ awaited: true }, { target: b, awaited: true }];
+  const awaiting = [{ awaited: true }, { pod: b, awaited: true }];
 
   it('keeps a rule in sync while a pod has time left to report', () => {
     expect(roll(awaiting, { status: inSyncStatus })).toEqual(inSyncStatus);
@@ -436,10 +436,10 @@ describe('after a start of the coordinator', () => {
   it('takes a report of a time before that for none', () => {
     const longAgo = { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 };
     const old = report([], { receivedAt: longAgo });
-    const pods = [{ report: applied }, { target: b, report: old, awaited: true }];
+    const pods = [{ report: applied }, { pod: b, report: old, awaited: true }];
     expect(roll(pods, { status: inSyncStatus })).toEqual(inSyncStatus);
     expect(roll(pods, { status: undefined })).toMatchObject({ inSync: false });
-    const reporting = [{ report: applied }, { target: b, report: report([]), awaited: true }];
+    const reporting = [{ report: applied }, { pod: b, report: report([]), awaited: true }];
     expect(roll(reporting, { status: inSyncStatus }).inSync).toBe(false);
   });
 
@@ -520,15 +520,15 @@ describe('a rule being deleted', () => {
 
 describe('whatever is known', () => {
   const cases = fc.tuple(anyRule, podFacts);
-  const check = (property: (subject: Rule, pods: PodFacts[]) => void): void =>
+  const check = (property: (subject: Rule, pods: PodCase[]) => void): void =>
     fc.assert(
       fc.property(cases, ([subject, pods]) => property(subject, pods)),
       { numRuns: caseCount(2_000) },
     );
-  const rollFacts = (subject: Rule, pods: readonly PodFacts[]): RuleStatus => roll(pods, subject);
-  const live = (pods: readonly PodFacts[]): PodFacts[] =>
+  const rollFacts = (subject: Rule, pods: readonly PodCase[]): RuleStatus => roll(pods, subject);
+  const live = (pods: readonly PodCase[]): PodCase[] =>
     pods.filter(({ pod }) => !pod.finished && !pod.terminating);
-  const isFresh = (said: PodFacts['report']): boolean =>
+  const isFresh = (said: PodCase['report']): boolean =>
     said !== undefined && UPTIME - said.receivedAt.monotonic <= SILENT_AFTER;
 
   it('gives a status that the CRD accepts', () => {
@@ -566,12 +566,12 @@ describe('whatever is known', () => {
   it('takes a rule for in sync when each live pod freshly reports this revision and generation, or is awaited and was in sync', () => {
     check((subject, pods) => {
       const all = live(pods);
-      const stays = ({ report: said, awaited }: PodFacts): boolean =>
+      const stays = ({ report: said, awaited }: PodCase): boolean =>
         awaited &&
         !isFresh(said) &&
         subject.status?.inSync === true &&
         subject.status.observedGeneration === subject.generation;
-      const has = ({ report: said }: PodFacts): boolean => {
+      const has = ({ report: said }: PodCase): boolean => {
         const { state, revision, generation } = said?.rules.get(subject.uid) ?? {};
         return (
           isFresh(said) &&
@@ -683,7 +683,7 @@ describe('a rule that has cut a pod off', () => {
   });
 
   it.each([
-    ['without that pod', [{ target: b, report: applied }]],
+    ['without that pod', [{ pod: b, report: applied }]],
     ['without any pod', []],
     ['without a report', [{ report: undefined }]],
     ['when a pod says it in other words', [{ report: lost }]],
