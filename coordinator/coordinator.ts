@@ -18,8 +18,11 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { devicesIn } from './controllers/fleet/distances.ts';
 import { FleetOrders } from './controllers/fleet/distance-answers.ts';
 import { standingOf, type ReportedRules } from './controllers/fleet/reported.ts';
-import { knowledgeOf } from './controllers/cnf-status/facts.ts';
-import { createCnfStatusController, type PodsKnown } from './controllers/cnf-status/controller.ts';
+import { reportedPodsOf } from './controllers/cnf-status/facts.ts';
+import {
+  createCnfStatusController,
+  type ReportedPods,
+} from './controllers/cnf-status/controller.ts';
 import { Allowance } from './reports/memory-allowance.ts';
 import { createIntake } from './reports/intake.ts';
 import { newsOf } from './reports/news.ts';
@@ -88,7 +91,7 @@ export type Sources = {
   hasCaughtUp: () => boolean;
   rules: Rules;
   /** What is known of the pods of a CNF, and of their OpenWRTs. */
-  podsKnown: PodsKnown;
+  reportedPods: ReportedPods;
   /** The last report of a pod's agent to this replica. */
   reportOf: (podUid: string) => PodReport | undefined;
   /** What agents have said of the rules of their pods; undefined until pods and rules are known. */
@@ -184,8 +187,8 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       options.onRule(uid);
     },
   });
-  const podsKnownOf: PodsKnown = (of) =>
-    knowledgeOf(of, { pods, reports, monotonic: clock.monotonic(), silentAfterMs });
+  const podsKnownOf: ReportedPods = (of) =>
+    reportedPodsOf(of, { pods, reports, monotonic: clock.monotonic(), silentAfterMs });
   const cnfStatuses = createCnfStatusController({
     client,
     pods: () => (catchUp.isDone() ? podsKnownOf : undefined),
@@ -362,7 +365,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       pods,
       hasCaughtUp: catchUp.isDone,
       rules,
-      podsKnown: podsKnownOf,
+      reportedPods: podsKnownOf,
       reportOf: (podUid) => reports.of(podUid),
       standings,
       orders,

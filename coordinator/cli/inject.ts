@@ -14,7 +14,7 @@ import { isWithoutWebhook, withoutWebhook, withWebhook } from '#shared/inject/wi
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { templateOf } from '../admission/cnf/template.ts';
 import { keysWarning, runsAsDefault } from '../sources/key-access.ts';
-import { podFactsOf } from '../sources/workload.ts';
+import { templateFactsOf } from '../sources/workload.ts';
 import { transformManifest, withDocuments } from './manifest/documents.ts';
 import { valueAt, withValueAt, workloadPlaces, type Place } from './manifest/workloads.ts';
 import { nameOfRoleBinding, roleBindingsOf, type AgentRights } from './rights.ts';
@@ -103,7 +103,7 @@ const startingAlone = (
         'metadata.namespace: is not set, and the rights of the agent need it: set it, or specify --namespace',
       ],
     };
-  const { account } = podFactsOf(template);
+  const { account } = templateFactsOf(template);
   const readsKeys = !runsAsDefault(template.spec) || keyKinds.length === 0;
   return {
     template,

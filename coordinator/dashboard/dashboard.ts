@@ -30,7 +30,7 @@ export type DashboardOptions = {
     /** Rules of kinds that agents apply. */
     rules: Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>;
     pods: Pick<CnfPods, 'all' | 'ofPurpose' | 'placeOf' | 'networkAnnotations'>;
-    podsKnown: OverviewDeps['podsKnown'];
+    reportedPods: OverviewDeps['reportedPods'];
     reportOf: OverviewDeps['reportOf'];
   };
   notReady: () => readonly string[];
@@ -80,7 +80,7 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
   });
   const known = {
     reader: createRuleReader(client),
-    podsKnown: sources.podsKnown,
+    reportedPods: sources.reportedPods,
     networkAnnotations: (...of: Parameters<CnfPods['networkAnnotations']>) =>
       sources.pods.networkAnnotations(...of),
   };

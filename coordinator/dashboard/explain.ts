@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { secretsIn, shownObject } from '../views/shown-object.ts';
 import { POLICY, shownKindOf } from './resources.ts';
 import { explanationOf, type Explanation } from '../views/explanation.ts';
-import { statusOf, type PodKnowledge } from '../controllers/cnf-status/status.ts';
+import { statusOf, type ReportedPod } from '../controllers/cnf-status/status.ts';
 import type { RecentEvent } from './latest-events.ts';
 import type { Cnf } from './overview.ts';
 import { MAX_COMPILED, type RuleReader } from './read-rules.ts';
@@ -37,7 +37,7 @@ export type Explain = (wanted: RuleToExplain) => Promise<Explained | 'gone' | 'b
 
 export type ExplainDeps = {
   reader: RuleReader;
-  podsKnown: (of: Cnf) => readonly PodKnowledge[];
+  reportedPods: (of: Cnf) => readonly ReportedPod[];
   networkAnnotations: (namespace: string, purpose: string) => readonly (NetworkTexts | undefined)[];
 };
 
@@ -110,14 +110,14 @@ export const factsOf = (
     seesPods,
     seesNetworks,
   }: Cnf & Pick<RuleToExplain, 'seesPods' | 'seesNetworks'>,
-  { podsKnown, networkAnnotations }: Omit<ExplainDeps, 'reader'>,
+  { reportedPods, networkAnnotations }: Omit<ExplainDeps, 'reader'>,
 ): ClusterFacts => {
   const [networks] = networkAnnotations(namespace, purpose);
   const cnfPod = { namespace, purpose, name: '', agentImage: undefined, optedOut: false };
   return {
     rules,
     cnfs: seesPods
-      ? [{ namespace, purpose, status: statusOf(podsKnown({ namespace, purpose })) }]
+      ? [{ namespace, purpose, status: statusOf(reportedPods({ namespace, purpose })) }]
       : [],
     pods: seesNetworks ? [{ ...cnfPod, networks }] : undefined,
     lacking: [],

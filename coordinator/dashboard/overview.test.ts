@@ -31,7 +31,7 @@ it('computes nothing anew of many rules that did not change', () => {
       ofPurpose: () => [],
       placeOf: () => ({ node: undefined, ip: undefined, agentImage: undefined }),
     },
-    podsKnown: () => [],
+    reportedPods: () => [],
     reportOf: () => undefined,
     notReady: () => [],
     silentAfterMs: 45_000,

@@ -11,7 +11,7 @@ import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { ruleStateWith, type RuleStateView } from '../views/rule-state.ts';
 import { inConfiguration } from '../views/rules.ts';
 import type { CnfPods } from '../sources/cnf-pods.ts';
-import type { PodKnowledge } from '../controllers/cnf-status/status.ts';
+import type { ReportedPod } from '../controllers/cnf-status/status.ts';
 import type { PodReport } from '../rule-status/pod-report.ts';
 import type { Rules, RuleVersion } from '../sources/rules.ts';
 import { upKey } from '../reports/reports.ts';
@@ -30,7 +30,7 @@ export type OverviewDeps = {
   /** CNFDeployments, by the purpose of their pods. */
   rollOuts: Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>;
   pods: Pick<CnfPods, 'all' | 'ofPurpose' | 'placeOf'>;
-  podsKnown: (of: Cnf) => readonly PodKnowledge[];
+  reportedPods: (of: Cnf) => readonly ReportedPod[];
   reportOf: (podUid: string) => PodReport | undefined;
   /** What is not listed yet. */
   notReady: () => readonly string[];
@@ -50,7 +50,7 @@ export type Tally = {
   outSince: string;
 };
 
-export type PodView = {
+export type PodRow = {
   name: string;
   node: string;
   ready: boolean;
@@ -155,13 +155,13 @@ export class Overview {
     return undefined;
   }
 
-  podsOf(cnf: Cnf): PodView[] {
-    const { pods, podsKnown, reportOf } = this.#deps;
+  podsOf(cnf: Cnf): PodRow[] {
+    const { pods, reportedPods, reportOf } = this.#deps;
     if (cnf.purpose === '') return [];
     const uids = new Map(
       pods.ofPurpose(cnf.namespace, cnf.purpose).map(({ name, uid }) => [name, uid]),
     );
-    return podsKnown(cnf)
+    return reportedPods(cnf)
       .map((pod) => {
         const uid = uids.get(pod.name) ?? '';
         const report = reportOf(uid);
@@ -180,7 +180,7 @@ export class Overview {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  #problemOf({ notReady, problem = '' }: PodKnowledge, report: PodReport | undefined): string {
+  #problemOf({ notReady, problem = '' }: ReportedPod, report: PodReport | undefined): string {
     const waits =
       report === undefined && problem === sentenceOf('AgentStarting') && this.isYoung()
         ? 'has not reported to this coordinator yet, which has just started'
@@ -223,7 +223,7 @@ export class Overview {
 
 const statusSchema = cnfDeploymentResource.schema.shape.status.unwrap();
 
-const uplinksOf = ({ reported }: PodKnowledge): Pick<PodView, 'wans' | 'tunnels'> => {
+const uplinksOf = ({ reported }: ReportedPod): Pick<PodRow, 'wans' | 'tunnels'> => {
   const since = (key: string): string => new Date(reported?.upSince.get(key) ?? 0).toISOString();
   const { wans = [], tunnels = [] } = reported?.information ?? {};
   return {

@@ -5,7 +5,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { namesAsInterfaces, networksOf } from '../views/networks.ts';
 import { packagesOf } from '../views/rendered.ts';
 import { factsOf, type ExplainDeps } from './explain.ts';
-import type { Cnf, PodView, Wan } from './overview.ts';
+import type { Cnf, PodRow, Wan } from './overview.ts';
 import { MAX_COMPILED } from './read-rules.ts';
 
 /** `percent`: of what the policy sends now; 0: it stands by, or is down. */
@@ -40,7 +40,7 @@ export type SharesOf = (wan: string, among: readonly UpOrDown[]) => readonly Sha
 /** Undefined: no pod has a WAN, there are too many policies, or too many wait. @throws KubeError */
 export type SharesIn = (
   cnf: Cnf,
-  pods: readonly Pick<PodView, 'wans'>[],
+  pods: readonly Pick<PodRow, 'wans'>[],
 ) => Promise<SharesOf | undefined>;
 
 export const createShares =

@@ -90,7 +90,7 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
   };
   const podsOf = (namespace: string, purpose: string) =>
     cluster.pods.filter((pod) => pod.namespace === namespace && pod.purpose === purpose);
-  const podsKnown = ({ namespace, purpose }: { namespace: string; purpose: string }) =>
+  const reportedPods = ({ namespace, purpose }: { namespace: string; purpose: string }) =>
     podsOf(namespace, purpose).map(({ name, uid, ready, notReady }) =>
       knownPod(name, {
         namespace,
@@ -110,7 +110,7 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
       placeOf: () => ({ node: undefined, ip: undefined, agentImage: 'sdewan-agent:1' }),
       ofPurpose: podsOf,
     },
-    podsKnown,
+    reportedPods,
     reportOf: (uid) => cluster.reports.get(uid),
     notReady: () => cluster.notReady,
     silentAfterMs: SILENT_AFTER_MS,
@@ -127,7 +127,7 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
   });
   const known = {
     reader: createRuleReader(readerOf(cluster)),
-    podsKnown,
+    reportedPods,
     networkAnnotations: () => [
       { namespace: 'default', nodus: cluster.networks, selections: undefined, status: undefined },
     ],

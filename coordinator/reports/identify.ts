@@ -77,11 +77,11 @@ const presentPod = async (
 ): Promise<CnfPod> => {
   try {
     // Made only here: a signal and a timer for each report cost as much as to parse it.
-    const target = await withDeadline(
+    const found = await withDeadline(
       { timeoutMs: LOOK_TIMEOUT_MS, signal: request.signal },
       (signal) => pods.lookAt(namespace, pod, signal),
     );
-    if (target.uid === podUid) return target;
+    if (found.uid === podUid) return found;
   } catch (cause) {
     if (!isNotFound(cause)) throw new Refusal('unavailable', { cause });
   }

@@ -14,7 +14,7 @@ import {
   startOfRun,
   cnfPod,
   word,
-  type PodFacts,
+  type PodCase,
 } from '../testing/facts.ts';
 import { isOfEarlierRun } from './earlier-run.ts';
 import { STARTED_UNSEEN_MS, decide, type Decision } from './deletion.ts';
@@ -22,13 +22,13 @@ import { STARTED_UNSEEN_MS, decide, type Decision } from './deletion.ts';
 const removed = report([word({ state: 'Removed', reason: 'Removed' })]);
 const deleted = rule({ deletedAt: NOW - STARTED_UNSEEN_MS });
 
-const decideFor = (pods: readonly Partial<PodFacts>[], subject = deleted): Decision => {
+const decideFor = (pods: readonly Partial<PodCase>[], subject = deleted): Decision => {
   const { pods: all, reports, awaited } = factsOf(pods);
   return decide(subject, all, reports, context({ awaited }));
 };
 
 describe('a rule that is being deleted goes', () => {
-  const cases: Record<string, Partial<PodFacts>[]> = {
+  const cases: Record<string, Partial<PodCase>[]> = {
     'when no pod is left': [],
     'when each pod reported it as removed': [
       { report: removed },
@@ -75,7 +75,7 @@ it('takes what a pod that has confirmed says besides for a remark', () => {
 });
 
 describe('a rule that is being deleted stays', () => {
-  const cases: Record<string, { pod: Partial<PodFacts>; reason: string; says?: string }> = {
+  const cases: Record<string, { pod: Partial<PodCase>; reason: string; says?: string }> = {
     'while a pod has it': {
       pod: { report: report([word()]) },
       reason: 'NotConfirmed',
@@ -187,7 +187,7 @@ describe('time alone may change the decision', () => {
     report: report([word()]),
   };
   const started = { pod: cnfPod('b'), report: report([word()]) };
-  it.each<[string, Partial<PodFacts>[], number, number | undefined]>([
+  it.each<[string, Partial<PodCase>[], number, number | undefined]>([
     [
       'once kubelets must have reported the agents',
       [starting, started],
@@ -213,15 +213,15 @@ it.each([[[]], [[{ report: removed }]]])(
 );
 
 describe('whatever is known', () => {
-  const check = (property: (pods: PodFacts[]) => void): void =>
+  const check = (property: (pods: PodCase[]) => void): void =>
     fc.assert(fc.property(podFacts, property), { numRuns: caseCount(2_000) });
-  const confirmed = ({ pod, report: said }: PodFacts): boolean =>
+  const confirmed = ({ pod, report: said }: PodCase): boolean =>
     said?.rules.get(deleted.uid)?.state === 'Removed' &&
     said.rules.get(deleted.uid)?.revision === deleted.revision &&
     !isOfEarlierRun(said, pod.agent);
-  const hasNeverStarted = ({ pod: { agent }, report: said, awaited }: PodFacts): boolean =>
+  const hasNeverStarted = ({ pod: { agent }, report: said, awaited }: PodCase): boolean =>
     agent.state === 'never-started' && !said && !(agent.scheduled && awaited);
-  const harmless = (facts: PodFacts): boolean =>
+  const harmless = (facts: PodCase): boolean =>
     facts.pod.finished || facts.pod.agent.state === 'missing' || hasNeverStarted(facts);
 
   it('lets the rule go exactly when every pod that may have it has confirmed by its current boot', () => {

@@ -6,7 +6,7 @@ import { createLiveWorld } from '../admission/live-world.ts';
 import { createCnfLookups } from '../admission/cnf/lookups.ts';
 import { serviceOf } from '../controllers/generated-rules/services/service.ts';
 import { cnfPodOf } from './cnf-pod.ts';
-import { listedPods, listedWorkloads, podFactsOf, podResource } from './workload.ts';
+import { listedPods, listedWorkloads, templateFactsOf, podResource } from './workload.ts';
 
 const LARGE = 'x'.repeat(250_000);
 const many = (count: number) => Array.from({ length: count }, (_, at) => `${at}`.padEnd(60, 'x'));
@@ -77,7 +77,7 @@ it.each(resources.map((resource) => [resource.plural, resource] as const))(
 
 it.each<[string, (object: object) => unknown]>([
   ['a pod', cnfPodOf],
-  ['what a pod says', podFactsOf],
+  ['what a pod says', templateFactsOf],
   ['a Service', (object) => serviceOf(objectSchema.parse(object))],
 ])('keeps a few kilobytes of %s', (_, of) => {
   expect(JSON.stringify(of(largest(podResource))).length).toBeLessThan(20_000);

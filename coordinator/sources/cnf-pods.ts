@@ -1,5 +1,5 @@
 /**
- * The pods of all CNFs: a watch of those that bear a purpose label, kept as targets, and a look
+ * The pods of all CNFs: a watch of those that bear a purpose label, kept as CnfPods, and a look
  * past the watch for the moment before a finalizer goes. A pod that lost its label is only seen by
  * that look, which is why it asks for all pods of a namespace.
  */
@@ -12,9 +12,15 @@ import type { WatchState } from '#shared/kube/informer/watch-state.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { annotatedAmong, type AnnotatedPod } from './policy-annotation.ts';
+import { policyAnnotationsAmong, type PolicyAnnotations } from './policy-annotation.ts';
 import { isSameCnfPod, cnfPodOf, type CnfPod } from './cnf-pod.ts';
-import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } from './workload.ts';
+import {
+  podPlaceOf,
+  templateFactsOf,
+  podResource,
+  type PodPlace,
+  type TemplateFacts,
+} from './workload.ts';
 
 /** Callers within this time share one list. */
 const SHARE_MS = 25;
@@ -36,12 +42,12 @@ export type CnfPodsOptions = {
   onChange: (change: CnfPodChange) => void;
 };
 
-/** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
-type StoredPod = KubeObject & { pod: CnfPod } & PodFacts & PodPlace;
+/** `account`, `networks` and `accepts` matter to others than roll-up: see `templateFactsOf`. */
+type Stored = KubeObject & { pod: CnfPod } & TemplateFacts & PodPlace;
 
 export class CnfPods {
   readonly #options: CnfPodsOptions;
-  readonly #reflector: Reflector<StoredPod>;
+  readonly #reflector: Reflector<Stored>;
   readonly #looks = new Map<string, Promise<CnfPod[]>>();
 
   constructor(options: CnfPodsOptions) {
@@ -125,17 +131,17 @@ export class CnfPods {
     return pods.length === 0 ? undefined : new Set(names.map((name) => name.trim()));
   }
 
-  askingForPolicies(): AnnotatedPod[] {
-    return annotatedAmong(this.#reflector.store.list());
+  askingForPolicies(): PolicyAnnotations[] {
+    return policyAnnotationsAmong(this.#reflector.store.list());
   }
 
   /** In no particular order; finished and terminating ones too. */
   ofPurpose(namespace: string, purpose: string): CnfPod[] {
-    return this.#targets('purpose', `${namespace}/${purpose}`);
+    return this.#podsBy('purpose', `${namespace}/${purpose}`);
   }
 
   ofNamespace(namespace: string): CnfPod[] {
-    return this.#targets('namespace', namespace);
+    return this.#podsBy('namespace', namespace);
   }
 
   /** One pod, from the API server. @throws KubeError */
@@ -157,16 +163,16 @@ export class CnfPods {
     return look;
   }
 
-  #targets(index: 'namespace' | 'purpose', key: string): CnfPod[] {
+  #podsBy(index: 'namespace' | 'purpose', key: string): CnfPod[] {
     return this.#reflector.store.by(index, key).map(({ pod }) => pod);
   }
 }
 
 /** Only what is needed stays in memory: a Pod is some ten kilobytes, this some hundred bytes. */
-const cnfPodSchema = objectSchema.transform((object): StoredPod => ({
+const cnfPodSchema = objectSchema.transform((object): Stored => ({
   ...identityOf(object),
   pod: cnfPodOf(object),
-  ...podFactsOf(object),
+  ...templateFactsOf(object),
   ...podPlaceOf(object),
 }));
 

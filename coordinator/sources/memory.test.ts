@@ -31,7 +31,7 @@ import {
   controllerFactsOf,
   keptWorkloadSchema,
   listedPods,
-  podFactsOf,
+  templateFactsOf,
   podPlaceOf,
 } from './workload.ts';
 import { acceptedIn } from '../controllers/generated-rules/followed-pods/namespaces.ts';
@@ -139,7 +139,7 @@ const rule = {
 type View = { object: JsonObject; view: (object: KubeObject) => unknown };
 const views: Record<string, View> = {
   'a pod of a CNF': { object: pod, view: cnfPodOf },
-  'what a pod says': { object: pod, view: podFactsOf },
+  'what a pod says': { object: pod, view: templateFactsOf },
   'where a pod runs': { object: pod, view: podPlaceOf },
   'who controls a pod': { object: pod, view: controllerFactsOf },
   'a pod in a list': { object: pod, view: (object) => listedPods.schema.parse(object) },

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { cnfPod } from '../testing/facts.ts';
-import { strangersAmong } from './ownerless-pods.ts';
+import { ownerlessAmong } from './ownerless-pods.ts';
 import type { CnfPod } from './cnf-pod.ts';
 
 const bare = cnfPod('bare', { owned: false });
-const namesOf = (...pods: CnfPod[]): string[] => [...strangersAmong(pods)].map(({ name }) => name);
+const namesOf = (...pods: CnfPod[]): string[] => [...ownerlessAmong(pods)].map(({ name }) => name);
 
 it.each<[string, CnfPod[], string[]]>([
   ['beside one that has an owner', [bare, cnfPod('a')], ['bare']],
@@ -19,6 +19,6 @@ it.each<[string, CnfPod[], string[]]>([
   ],
   ['beside one of another purpose', [bare, cnfPod('a', { purpose: 'cnf-2' })], []],
   ['beside one of another namespace', [bare, cnfPod('a', { namespace: 'else' })], []],
-])('knows a pod without an owner %s', (_, pods, strangers) => {
-  expect(namesOf(...pods)).toEqual(strangers);
+])('knows a pod without an owner %s', (_, pods, ownerless) => {
+  expect(namesOf(...pods)).toEqual(ownerless);
 });

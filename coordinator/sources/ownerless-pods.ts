@@ -6,11 +6,11 @@
  */
 import type { CnfPod } from './cnf-pod.ts';
 
-export const STRANGER =
+export const OWNERLESS =
   'the pod is not counted: it has no owner, and other pods of this purpose have one; delete it, or give it another purpose';
 
 /** Those among all pods of some purposes and namespaces. */
-export const strangersAmong = (pods: readonly CnfPod[]): ReadonlySet<CnfPod> => {
+export const ownerlessAmong = (pods: readonly CnfPod[]): ReadonlySet<CnfPod> => {
   const owned = new Set(pods.filter(isOfACnf).map(cnfOf));
   return new Set(pods.filter((pod) => !pod.owned && owned.has(cnfOf(pod))));
 };

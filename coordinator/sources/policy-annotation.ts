@@ -2,10 +2,10 @@
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
 import type { CnfPod } from './cnf-pod.ts';
-import type { PodFacts } from './workload.ts';
+import type { TemplateFacts } from './workload.ts';
 
 /** With those of its annotations that are about policies. */
-export type AnnotatedPod = {
+export type PolicyAnnotations = {
   object: KubeObject;
   namespace: string;
   purpose: string;
@@ -13,9 +13,9 @@ export type AnnotatedPod = {
 };
 
 /** Those that may run, and whose agent would carry policies out. */
-export const annotatedAmong = (
-  pods: readonly (KubeObject & { pod: CnfPod } & Pick<PodFacts, 'aboutPolicies'>)[],
-): AnnotatedPod[] =>
+export const policyAnnotationsAmong = (
+  pods: readonly (KubeObject & { pod: CnfPod } & Pick<TemplateFacts, 'aboutPolicies'>)[],
+): PolicyAnnotations[] =>
   pods.flatMap((object) => {
     const { aboutPolicies: annotations, pod } = object;
     const { agent, finished, namespace, purpose } = pod;

@@ -125,23 +125,20 @@ export const keptWorkloadSchema = objectSchema.transform((object): KeptWorkload 
   workload: workloadOf(object),
 }));
 
-/** A pod as admission lists it. */
-export type ListedPod = KubeObject &
-  ControllerFacts & { purpose: string | undefined; networks: NetworkTexts | undefined };
-
-const listedPodSchema = objectSchema.transform((object): ListedPod => ({
+const listedPodSchema = objectSchema.transform((object) => ({
   ...identityOf(object),
   ...controllerFactsOf(object),
   purpose: object.metadata.labels?.[PURPOSE_LABEL],
   networks: networkTextsIn(object.metadata.annotations, object.metadata.namespace),
 }));
 
-export const listedPods: ResourceType<ListedPod> = { ...podResource, schema: listedPodSchema };
+/** As admission lists them. */
+export const listedPods = { ...podResource, schema: listedPodSchema };
 export const listedWorkloads: readonly ResourceType<KeptWorkload>[] = workloadResources.map(
   (resource) => ({ ...resource, schema: keptWorkloadSchema }),
 );
 
-export type PodFacts = {
+export type TemplateFacts = {
   /** The service account that its containers run as. */
   account: string;
   /** Its annotations about networks. */
@@ -193,7 +190,7 @@ export const podPlaceOf = (object: unknown): PodPlace => {
  * What admission and the namespace loop want to know of a Pod. `namespace`: that of a template.
  * @throws ZodError when this is none
  */
-export const podFactsOf = (object: unknown, namespace = ''): PodFacts => {
+export const templateFactsOf = (object: unknown, namespace = ''): TemplateFacts => {
   const { metadata, spec } = podTemplateSchema.parse(object);
   return {
     account: spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
@@ -216,7 +213,7 @@ const aboutPoliciesIn = (annotations: Readonly<Record<string, string>>): Record<
 
 const ownedSchema = z.looseObject({ metadata: metadataSchema });
 
-type ControllerFacts = { controller: OwnerRef | undefined; deleting: boolean };
+export type ControllerFacts = { controller: OwnerRef | undefined; deleting: boolean };
 
 /** Which owner controls the object, and whether it is being deleted. @throws ZodError */
 export const controllerFactsOf = (object: unknown): ControllerFacts => {

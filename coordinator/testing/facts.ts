@@ -113,7 +113,7 @@ export const reportsOf = (
   new Map(entries.flatMap(([pod, said]) => (said ? [[pod.uid, said]] : [])));
 
 /** What may be known of one pod: small values, so that coincidences are found. */
-export type PodFacts = { pod: CnfPod; report: PodReport | undefined; awaited: boolean };
+export type PodCase = { pod: CnfPod; report: PodReport | undefined; awaited: boolean };
 
 const agents = fc.oneof(
   fc.constant({ state: 'missing' } as const),
@@ -145,7 +145,7 @@ const reports = fc
     }),
   );
 
-export const podFacts: fc.Arbitrary<PodFacts[]> = fc
+export const podFacts: fc.Arbitrary<PodCase[]> = fc
   .uniqueArray(
     fc.record({
       name: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -168,7 +168,7 @@ export const podFacts: fc.Arbitrary<PodFacts[]> = fc
 
 /** The facts' parts, as roll-up and decision take them. Default: pod `a`, without a report. */
 export const factsOf = (
-  given: readonly Partial<PodFacts>[],
+  given: readonly Partial<PodCase>[],
 ): {
   pods: readonly CnfPod[];
   reports: ReadonlyMap<string, PodReport>;

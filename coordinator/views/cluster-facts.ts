@@ -63,5 +63,5 @@ export const cnfsIn = ({
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, cnf]) => cnf);
 };
 
-/** A pod by the names that people give. */
-export type AgentPod = { namespace: string; name: string; cnf: string };
+/** Enough to ask its agent, and to find its rules. */
+export type AgentPod = Pick<VisiblePod, 'name' | 'namespace' | 'purpose'>;

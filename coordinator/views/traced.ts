@@ -88,7 +88,7 @@ const firewall3 = ({ name, firewall }: PodStatus): readonly string[] =>
 /** What is around one pod: its CNF's networks, and addresses and routes that its agent reports. */
 export const aroundPod = (
   facts: ClusterFacts,
-  { namespace, name, cnf: purpose }: AgentPod,
+  { namespace, name, purpose }: AgentPod,
 ): { networks: NetworkTable; surroundings: Surroundings } => {
   const networks = networksOf(facts, { namespace, purpose })?.networks ?? new Map<string, string>();
   const statuses = facts.cnfs.flatMap(({ status }) => status?.information ?? []);

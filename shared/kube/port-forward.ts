@@ -15,7 +15,7 @@ import { bareHost } from '../http/host.ts';
 import type { KubeConfig, TlsMaterial } from './config.ts';
 import type { Tunnel } from './proxy.ts';
 
-export type PodPort = { namespace: string; pod: string; port: number };
+export type DialedPort = { namespace: string; pod: string; port: number };
 export type Limits = { timeoutMs: number; signal: AbortSignal };
 
 /** Neither the API server nor the pod gave a connection; its message is theirs. */
@@ -35,7 +35,7 @@ const PORT_BYTES = 2;
  */
 export const connectToPod = async (
   config: KubeConfig,
-  { namespace, pod, port }: PodPort,
+  { namespace, pod, port }: DialedPort,
   { timeoutMs, signal }: Limits,
 ): Promise<Duplex> => {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`;

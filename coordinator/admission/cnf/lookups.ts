@@ -6,7 +6,7 @@ import {
   listedPods,
   listedWorkloads,
   namespaces,
-  type ListedPod,
+  type ControllerFacts,
   type OwnerRef,
 } from '../../sources/workload.ts';
 import { createRootOwners } from './root-owner.ts';
@@ -69,5 +69,5 @@ export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfL
 };
 
 /** Bare pods have no controller, and belong to no CNF. */
-const controllerOfLive = ({ controller, deleting }: ListedPod): OwnerRef[] =>
+const controllerOfLive = ({ controller, deleting }: ControllerFacts): OwnerRef[] =>
   controller === undefined || deleting ? [] : [controller];

@@ -14,8 +14,9 @@ import { withDeadline } from '#shared/runtime/deadline.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Cluster } from '../cluster/connect.ts';
 import { CannotTellError } from '../command.ts';
+import type { AgentPod } from '../../views/cluster-facts.ts';
 
-export type Pod = { namespace: string; name: string };
+export type PodName = Pick<AgentPod, 'name' | 'namespace'>;
 type Connect = Pick<Cluster, 'connectToPod'>;
 
 /** The agent answers within 20 s, and within 60 s when it is asked for a pass. */
@@ -34,18 +35,21 @@ const RESYNC = { method: 'POST', path: INSPECT_PATHS.resync, timeoutMs: RESYNC_M
 /** @throws LackingRightsError; CannotTellError where the agent gives no answer that is known */
 export const inspectAgent = async (
   cluster: Connect,
-  pod: Pod,
+  pod: PodName,
   signal: AbortSignal,
 ): Promise<Inspection> => parsed(pod, await ask(cluster, pod, INSPECT, signal), inspectionSchema);
 
 /** @throws as `inspectAgent` */
-export const resync = async (cluster: Connect, pod: Pod, signal: AbortSignal): Promise<Resynced> =>
-  parsed(pod, await ask(cluster, pod, RESYNC, signal), resyncedSchema);
+export const resync = async (
+  cluster: Connect,
+  pod: PodName,
+  signal: AbortSignal,
+): Promise<Resynced> => parsed(pod, await ask(cluster, pod, RESYNC, signal), resyncedSchema);
 
 /** The firewall's rules as nft lists them; `unread`: why there are none. @throws as above */
 export const kernelRules = async (
   cluster: Connect,
-  pod: Pod,
+  pod: PodName,
   signal: AbortSignal,
 ): Promise<{ text: string } | { unread: string }> => {
   const answer = await ask(
@@ -65,7 +69,7 @@ export const kernelRules = async (
  */
 export const metricsOf = async (
   cluster: Connect,
-  pod: Pod,
+  pod: PodName,
   port: number,
   signal: AbortSignal,
 ): Promise<string> => {
@@ -81,7 +85,7 @@ type Question = { method: 'GET' | 'POST'; path: string; timeoutMs: number; port?
 
 const ask = async (
   cluster: Connect,
-  pod: Pod,
+  pod: PodName,
   { method, path, timeoutMs, port = INSPECT_PORT }: Question,
   signal: AbortSignal,
 ): Promise<Answer> => {
@@ -105,7 +109,7 @@ const ask = async (
   }
 };
 
-const noAnswer = ({ name }: Pod, error: unknown): CannotTellError =>
+const noAnswer = ({ name }: PodName, error: unknown): CannotTellError =>
   new CannotTellError(`${name} does not answer: ${messageOf(error)}`, {
     cause: error,
   });
@@ -147,14 +151,14 @@ const textOf = async (response: AsyncIterable<Buffer>): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8');
 };
 
-const wellDone = (pod: Pod, { status, text: answer }: Answer): string => {
+const wellDone = (pod: PodName, { status, text: answer }: Answer): string => {
   if (status !== 200) throw noAnswer(pod, new Error(answer.trim() || `HTTP ${status}`));
   return answer;
 };
 
 type Schema<T> = { parse: (value: unknown) => T };
 
-const parsed = <T>(pod: Pod, answer: Answer, schema: Schema<T>): T => {
+const parsed = <T>(pod: PodName, answer: Answer, schema: Schema<T>): T => {
   const json = wellDone(pod, answer);
   try {
     return schema.parse(JSON.parse(json));

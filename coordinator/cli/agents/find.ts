@@ -37,14 +37,14 @@ const podsIn = ({ pods, cnfs }: ClusterFacts): Candidate[] =>
     ? pods.map(({ namespace, name, purpose, agentImage }) => ({
         namespace,
         name,
-        cnf: purpose,
+        purpose,
         hasAgent: agentImage !== undefined,
       }))
     : cnfs.flatMap(({ status, purpose }) =>
         (status?.information ?? []).map(({ namespace, name }) => ({
           namespace,
           name,
-          cnf: purpose,
+          purpose,
           hasAgent: true,
         })),
       );
@@ -55,9 +55,11 @@ const podsOfCnf = (
   { name, namespace }: { name: string; namespace: string | undefined },
 ): Candidate[] => {
   const cnf = cnfNamed(facts, name, namespace);
-  return pods.filter((pod) => pod.cnf === cnf.purpose && pod.namespace === cnf.namespace);
+  return pods.filter((pod) => pod.purpose === cnf.purpose && pod.namespace === cnf.namespace);
 };
 
 /** Rules of a CNF that statuses do not call in sync on a pod. */
-export const rulesOf = (facts: ClusterFacts, { namespace, cnf }: AgentPod) =>
-  facts.rules.filter((rule) => rule.metadata.namespace === namespace && purposeOf(rule) === cnf);
+export const rulesOf = (facts: ClusterFacts, { namespace, purpose }: AgentPod) =>
+  facts.rules.filter(
+    (rule) => rule.metadata.namespace === namespace && purposeOf(rule) === purpose,
+  );

@@ -1,7 +1,7 @@
 /** Services whose ports a CNF does not open, judged as the coordinator does. Pure. */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION } from '#shared/names.ts';
-import { podFactsOf } from '../../sources/workload.ts';
+import { templateFactsOf } from '../../sources/workload.ts';
 import { cnfPodOf } from '../../sources/cnf-pod.ts';
 import { claimsOf, type Cnfs } from '../../controllers/generated-rules/services/wanted-rules.ts';
 import { serviceOf } from '../../controllers/generated-rules/services/service.ts';
@@ -39,7 +39,7 @@ const UNKNOWN_ZONE = 'zone';
 const cnfsOf = (pods: readonly RuleObject[]): Cnfs => {
   const cnfs = pods.flatMap((pod) => {
     const { namespace, purpose } = cnfPodOf(pod);
-    const { accepts = '' } = podFactsOf(pod);
+    const { accepts = '' } = templateFactsOf(pod);
     const names = accepts.split(',').map((name) => name.trim());
     return purpose === undefined ? [] : [{ namespace, purpose, names }];
   });

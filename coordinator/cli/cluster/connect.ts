@@ -8,7 +8,7 @@ import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig, type KubeConfig } from '#shared/kube/config.ts';
 import { isForbidden, KubeError } from '#shared/kube/errors.ts';
 import { createTunnel, proxyInEnv, type Tunnel } from '#shared/kube/proxy.ts';
-import { connectToPod, PortForwardError, type PodPort } from '#shared/kube/port-forward.ts';
+import { connectToPod, PortForwardError, type DialedPort } from '#shared/kube/port-forward.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { CannotTellError, type CommandIo, type Given } from '../command.ts';
 import { fileProblem, isFileError } from '../files.ts';
@@ -21,7 +21,7 @@ export type Cluster = {
   /** That of the context; `default` when it names none. */
   namespace: string;
   /** To a port of a pod's loopback. @throws LackingRightsError, PortForwardError */
-  connectToPod: (to: PodPort, signal: AbortSignal) => Promise<Duplex>;
+  connectToPod: (to: DialedPort, signal: AbortSignal) => Promise<Duplex>;
   /** By which the API server knows the user; undefined: by a certificate, or a password. */
   token: () => Promise<string | undefined>;
 };
@@ -127,7 +127,7 @@ const VERBS = ['get', 'create'] as const;
 
 const connected = async (
   { client, config }: { client: KubeClient; config: KubeConfig },
-  to: PodPort,
+  to: DialedPort,
   limits: { timeoutMs: number; signal: AbortSignal },
 ): Promise<Duplex> => {
   try {

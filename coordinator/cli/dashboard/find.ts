@@ -29,13 +29,13 @@ export const coordinatorPods = resourceV1(
 );
 export type CoordinatorPod = z.infer<typeof coordinatorPods.schema>;
 
-export type ServingPod = { pod: string; port: number };
+export type ServingPort = { pod: string; port: number };
 
 /** A text: why there is none, and what to do. */
 export const placeIn = (
   pods: readonly CoordinatorPod[],
   namespace: string,
-): ServingPod | string => {
+): ServingPort | string => {
   const live = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (live.length === 0)
     return `namespace ${namespace} has no coordinator (pods with label ${COORDINATORS}); -n names another namespace`;

@@ -6,7 +6,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { ready, withStatus } from '../cluster/testing.ts';
 import { askedPod, podDiffText, podDiffViewOf, sectionChanges, unaskedPod } from './device.ts';
 
-const POD = { namespace: 'edge', name: 'cnf-1-a', cnf: 'cnf-1' };
+const POD = { namespace: 'edge', name: 'cnf-1-a', purpose: 'cnf-1' };
 
 const section = (name: string, options: Record<string, string | string[]> = {}) => ({
   name,

@@ -51,7 +51,7 @@ export const podDiffViewOf = (pods: readonly PodDiff[]): PodDiffView => {
 
 /** The entry of a pod whose agent has answered. */
 export const askedPod = (
-  { namespace, name, cnf }: AgentPod,
+  { namespace, name, purpose: cnf }: AgentPod,
   { packages, rules, at, paused, openwrt, waitsFor, lastPass }: Inspection,
 ): PodDiff => {
   const ruleAt = new Map(
@@ -96,7 +96,7 @@ export const askedPod = (
 
 /** The entry of a pod that cannot be asked: what statuses say of it. */
 export const unaskedPod = (
-  { namespace, name, cnf }: AgentPod,
+  { namespace, name, purpose: cnf }: AgentPod,
   why: string,
   rules: readonly RuleObject[],
 ): PodDiff => ({

@@ -11,7 +11,7 @@ import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { planChildren } from '../../controllers/generated-rules/children/plan.ts';
-import { podFactsOf } from '../../sources/workload.ts';
+import { templateFactsOf } from '../../sources/workload.ts';
 import { pathOf, type Located } from '../manifest/positions.ts';
 import type { ManifestSource } from '../manifest/read.ts';
 import { valueAt, workloadPlaces } from '../manifest/workloads.ts';
@@ -219,7 +219,7 @@ const networksOfCnfs = (
       const purpose = template?.metadata?.labels?.[PURPOSE_LABEL];
       if (!template || purpose === undefined) continue;
       try {
-        tables.set(purpose, networksIn(podFactsOf(template, namespace).networks));
+        tables.set(purpose, networksIn(templateFactsOf(template, namespace).networks));
       } catch (error) {
         const field = [...path, 'metadata', 'annotations'].join('.');
         const words = `${NFN_NETWORK_ANNOTATION} must be the JSON of Nodus, and ${NETWORKS_ANNOTATION} a list of Multus`;

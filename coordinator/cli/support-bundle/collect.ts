@@ -14,7 +14,7 @@ import { createRedaction } from '#shared/protocol/redaction.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { podResource } from '../../sources/workload.ts';
-import { inspectAgent, kernelRules, metricsOf, type Pod } from '../agents/ask.ts';
+import { inspectAgent, kernelRules, metricsOf, type PodName } from '../agents/ask.ts';
 import type { Cluster } from '../cluster/connect.ts';
 import { createLook } from '../cluster/lists.ts';
 import { rightsOf } from '../../views/rights.ts';
@@ -84,12 +84,12 @@ export const collect = async (deps: CollectDeps): Promise<Bundle> => {
     );
   add('events.yaml', 'Events', yaml(seenEvents.map((one) => shownObject(one, redaction))));
   add('pods.yaml', 'pods of CNFs', yaml(cnfPods.map((one) => shownObject(one, redaction))));
-  const log = async (pod: Pod, container: string): Promise<void> => {
+  const log = async (pod: PodName, container: string): Promise<void> => {
     const lines = await look.ask(pod, 'log', () => linesOf(deps, pod, container));
     const text = lines?.map((line) => `${shownLine(line, redaction)}\n`).join('') ?? '';
     add(`${folderOf(pod)}/${container}.log`, `log of ${pod.name}`, text);
   };
-  const metrics = async (pod: Pod, port: number): Promise<void> => {
+  const metrics = async (pod: PodName, port: number): Promise<void> => {
     const text = await look.ask(pod, 'metrics', () => metricsOf(cluster, pod, port, deps.signal));
     add(`${folderOf(pod)}/metrics.txt`, `metrics of ${pod.name}`, redaction.text(text ?? ''));
   };
@@ -114,7 +114,7 @@ export const collect = async (deps: CollectDeps): Promise<Bundle> => {
   return { files, missing: look.missing(), shownText: redaction.text };
 };
 
-const folderOf = ({ namespace, name }: Pod): string => `pods/${namespace}/${name}`;
+const folderOf = ({ namespace, name }: PodName): string => `pods/${namespace}/${name}`;
 
 /** Reads what may be seen, and keeps what could not be had. */
 const createCollector = ({ cluster: { client }, signal }: CollectDeps) => {
@@ -126,7 +126,11 @@ const createCollector = ({ cluster: { client }, signal }: CollectDeps) => {
       selection: { namespace: string | undefined; labelSelector?: string },
     ): Promise<RuleObject[]> => (await look.list(type, selection)) ?? [],
     /** Undefined when it could not be had. */
-    ask: async <T>({ name }: Pod, what: string, ask: () => Promise<T>): Promise<T | undefined> => {
+    ask: async <T>(
+      { name }: PodName,
+      what: string,
+      ask: () => Promise<T>,
+    ): Promise<T | undefined> => {
       try {
         return await ask();
       } catch (error) {
@@ -141,7 +145,7 @@ const createCollector = ({ cluster: { client }, signal }: CollectDeps) => {
 
 const linesOf = async (
   { cluster: { client }, tailLines, signal }: CollectDeps,
-  pod: Pod,
+  pod: PodName,
   container: string,
 ): Promise<string[]> => {
   const lines: string[] = [];

@@ -8,7 +8,7 @@ import {
   liveTraceView,
   liveTraceViewSchema,
   podTrace,
-  type AnsweredPod,
+  type AgentAnswers,
 } from './live.ts';
 import { packetIn } from '../../views/packet.ts';
 
@@ -127,8 +127,8 @@ const to = (dport: string) => ({
   incoming: 'net1',
   out: 'net2',
 });
-const POD = { namespace: 'edge', name: 'cnf-1-a', cnf: 'cnf-1' };
-const traced = (dport: string, changed: Partial<AnsweredPod> = {}) =>
+const POD = { namespace: 'edge', name: 'cnf-1-a', purpose: 'cnf-1' };
+const traced = (dport: string, changed: Partial<AgentAnswers> = {}) =>
   podTrace(
     POD,
     { inspection: INSPECTION, kernel: { text: LISTING }, surroundings, ...changed },

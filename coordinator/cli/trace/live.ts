@@ -54,7 +54,7 @@ export type LivePacket = {
 };
 
 /** What an agent has answered; `kernel`: what nft lists, or why it cannot be read. */
-export type AnsweredPod = {
+export type AgentAnswers = {
   inspection: Inspection;
   kernel: { text: string } | { unread: string };
   surroundings: Surroundings;
@@ -62,7 +62,7 @@ export type AnsweredPod = {
 
 export const podTrace = (
   { namespace, name }: AgentPod,
-  { inspection, kernel, surroundings }: AnsweredPod,
+  { inspection, kernel, surroundings }: AgentAnswers,
   { packet, incoming, out }: LivePacket,
 ): PodTrace => {
   const held = inspection.packages.find((one) => one.name === PACKAGE);

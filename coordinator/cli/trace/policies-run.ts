@@ -10,9 +10,9 @@ import { CLUSTER_PLACE } from '#shared/policy/networks.ts';
 import { addressGroupResource } from '#shared/resources/other-kinds/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { addressedStatusSchema, addressesIn } from '../../sources/pod-addresses.ts';
-import { annotatedAmong } from '../../sources/policy-annotation.ts';
+import { policyAnnotationsAmong } from '../../sources/policy-annotation.ts';
 import { cnfPodOf } from '../../sources/cnf-pod.ts';
-import { podFactsOf, podResource } from '../../sources/workload.ts';
+import { templateFactsOf, podResource } from '../../sources/workload.ts';
 import { gatewaysOf, type Gateway } from '../../controllers/network-policy/enforcing-cnfs.ts';
 import { orLacking, withCluster } from '../cluster/connect.ts';
 import { listAll } from '../cluster/lists.ts';
@@ -80,14 +80,14 @@ const cnfPods = {
   schema: objectSchema.transform((object) => ({
     ...identityOf(object),
     pod: cnfPodOf(object),
-    aboutPolicies: podFactsOf(object).aboutPolicies,
+    aboutPolicies: templateFactsOf(object).aboutPolicies,
   })),
 };
 
 /** In all namespaces. */
 const enforcingCnfs = async (client: KubeClient, signal: AbortSignal): Promise<Gateway[]> => {
   const found = await listAll({ client, signal }, cnfPods, { labelSelector: PURPOSE_LABEL });
-  return gatewaysOf(annotatedAmong(found)).gateways;
+  return gatewaysOf(policyAnnotationsAmong(found)).gateways;
 };
 
 type Resolved = { name: string | undefined; addresses: readonly string[] };

@@ -105,7 +105,7 @@ const runLive = (
     const traces = await Promise.all(
       pods.map((pod) => traceOfPod(pod, asked, { cluster, facts, signal })),
     );
-    const view = liveTraceView(traces, { cnf: pods[0]?.cnf ?? name, ...asked });
+    const view = liveTraceView(traces, { cnf: pods[0]?.purpose ?? name, ...asked });
     const text = (isWide: boolean): string => liveTraceText(view, isWide);
     print(io, options.output, { data: view, table: text });
     for (const line of rightsOf(facts.lacking)) io.say(line);

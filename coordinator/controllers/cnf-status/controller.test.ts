@@ -7,7 +7,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { inFakeTime } from '../../testing/fake-time.ts';
 import { createCnfStatusController } from './controller.ts';
 import type { CnfStatusObject } from '#shared/resources/other-kinds/cnf-status.ts';
-import type { PodKnowledge } from './status.ts';
+import type { ReportedPod } from './status.ts';
 import { knownPod } from './testing.ts';
 
 const MINUTE_MS = 60_000;
@@ -18,7 +18,7 @@ const { run } = inFakeTime();
 /** With an API server that has none, and answers so. */
 const start = (
   answers: object,
-  pods: () => readonly PodKnowledge[] = () => [pod],
+  pods: () => readonly ReportedPod[] = () => [pod],
 ): ReturnType<typeof createCnfStatusController> => {
   const list = async () => ({ items: [], resourceVersion: '1' });
   const controller = createCnfStatusController({
@@ -56,7 +56,7 @@ it('tries at growing intervals to write an object that others keep changing', as
 });
 
 it('writes a problem of a pod at once, and limits how often information about OpenWRT is written', async () => {
-  let pods: readonly PodKnowledge[] = [pod];
+  let pods: readonly ReportedPod[] = [pod];
   let object: CnfStatusObject | undefined;
   const written: (string | undefined)[] = [];
   const answers = {

@@ -23,17 +23,17 @@ import {
   type CnfStatus,
   type CnfStatusObject,
 } from '#shared/resources/other-kinds/cnf-status.ts';
-import { classicStatusOf, statusOf, type PodKnowledge } from './status.ts';
+import { classicStatusOf, statusOf, type ReportedPod } from './status.ts';
 
 type Cnf = { namespace: string; purpose: string };
 
 /** What is known of the pods of one purpose, or of all. */
-export type PodsKnown = (of?: Cnf) => readonly PodKnowledge[];
+export type ReportedPods = (of?: Cnf) => readonly ReportedPod[];
 
 export type CnfStatusDeps = ControllerDeps & {
   client: KubeClient;
   /** Undefined until the pods are known. */
-  pods: () => PodsKnown | undefined;
+  pods: () => ReportedPods | undefined;
   /** Where ICN's object is; undefined: it is not kept. */
   classicNamespace: string | undefined;
   /** The only namespace that is looked after; undefined: all. */
@@ -84,7 +84,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
 
   const reconcile = async (
     key: string,
-    podsOf: PodsKnown,
+    podsOf: ReportedPods,
     signal: AbortSignal,
   ): Promise<Outcome> => {
     const cnf = key === CLASSIC ? undefined : cnfOf(key);
@@ -164,7 +164,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
   return { mark, run: controller.run };
 };
 
-const problemsOf = (pods: readonly PodKnowledge[]): string =>
+const problemsOf = (pods: readonly ReportedPod[]): string =>
   JSON.stringify(pods.map(({ name, problem }) => `${name}: ${problem}`).toSorted(byText));
 
 const byText = (one: string, other: string): number => (one < other ? -1 : 1);

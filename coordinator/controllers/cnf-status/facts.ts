@@ -2,11 +2,11 @@
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { unreadSince } from '../../rule-status/unread.ts';
 import { isSilent, type RollupContext } from '../../rule-status/pod-verdict.ts';
-import { STRANGER, strangersAmong } from '../../sources/ownerless-pods.ts';
+import { OWNERLESS, ownerlessAmong } from '../../sources/ownerless-pods.ts';
 import type { CnfPods } from '../../sources/cnf-pods.ts';
 import type { Reports } from '../../reports/reports.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
-import type { PodKnowledge } from './status.ts';
+import type { ReportedPod } from './status.ts';
 
 type Sources = { pods: CnfPods; reports: Reports } & Pick<
   RollupContext,
@@ -14,21 +14,21 @@ type Sources = { pods: CnfPods; reports: Reports } & Pick<
 >;
 
 /** What is known of pods that may still run: those of one purpose, or all. */
-export const knowledgeOf = (
+export const reportedPodsOf = (
   of: { namespace: string; purpose: string } | undefined,
   sources: Sources,
-): PodKnowledge[] => {
+): ReportedPod[] => {
   const { pods, reports } = sources;
   const all = of ? pods.ofPurpose(of.namespace, of.purpose) : pods.all();
-  const strangers = strangersAmong(all);
+  const ownerless = ownerlessAmong(all);
   return all
     .filter(({ finished }) => !finished)
     .flatMap((pod) => {
       const { name, namespace, purpose, ready, uid } = pod;
       if (purpose === undefined) return [];
       const reported = reports.informationOf(uid);
-      const stranger = strangers.has(pod);
-      const problem = stranger ? STRANGER : problemOf(pod, sources);
+      const isOwnerless = ownerless.has(pod);
+      const problem = isOwnerless ? OWNERLESS : problemOf(pod, sources);
       const { notReady } = pod;
       const { node, ip } = pods.placeOf(uid);
       return [
@@ -40,7 +40,7 @@ export const knowledgeOf = (
           ip,
           ready,
           notReady,
-          stranger,
+          ownerless: isOwnerless,
           problem,
           reported,
         },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
 import { cnfStatusSchema } from '#shared/resources/other-kinds/cnf-status.ts';
 import { objectNameOf } from './controller.ts';
-import { classicStatusOf, statusOf, type PodKnowledge } from './status.ts';
+import { classicStatusOf, statusOf, type ReportedPod } from './status.ts';
 import { knownPod } from './testing.ts';
 
 const information: Information = {
@@ -18,7 +18,7 @@ const information: Information = {
   leftOut: 0,
 };
 const reported = { information, since: Date.UTC(2026, 0, 2, 3, 4, 5), upSince: new Map() };
-const pod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge =>
+const pod = (name: string, changes: Partial<ReportedPod> = {}): ReportedPod =>
   knownPod(name, { reported, ...changes });
 
 describe('the status of a CNF', () => {
@@ -65,11 +65,11 @@ describe('the status of a CNF', () => {
 
   it('names a pod that is not of the CNF, and does not count it', () => {
     const problem = 'the pod is not counted';
-    const status = statusOf([pod('a'), pod('stranger', { stranger: true, problem })]);
+    const status = statusOf([pod('a'), pod('ownerless', { ownerless: true, problem })]);
     expect(status).toMatchObject({
       pods: { summary: '1/1' },
-      message: `${problem} (pod stranger)`,
-      information: [{ name: 'a' }, { name: 'stranger', message: problem }],
+      message: `${problem} (pod ownerless)`,
+      information: [{ name: 'a' }, { name: 'ownerless', message: problem }],
     });
   });
 

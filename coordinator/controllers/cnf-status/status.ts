@@ -5,31 +5,27 @@ import {
   type PodStatus,
 } from '#shared/resources/other-kinds/cnf-status.ts';
 import type { Reported } from '../../reports/reports.ts';
+import type { CnfPod } from '../../sources/cnf-pod.ts';
+import type { PodPlace } from '../../sources/workload.ts';
 import { icnModules } from './icn-modules.ts';
 
-/** What is known of one pod. */
-export type PodKnowledge = {
-  name: string;
-  namespace: string;
-  purpose: string;
-  node: string | undefined;
-  ip: string | undefined;
-  ready: boolean;
-  /** Why not; '' when ready. */
-  notReady: string;
-  /** It does not belong to the CNF, although it has its purpose. */
-  stranger: boolean;
-  /** Why what was reported last may not hold any more; undefined when it does. */
-  problem: string | undefined;
-  reported: Reported | undefined;
-};
+/** With what its agent has reported of its OpenWRT. */
+export type ReportedPod = Pick<CnfPod, 'name' | 'namespace' | 'notReady' | 'ready'> &
+  Pick<PodPlace, 'ip' | 'node'> & {
+    purpose: string;
+    /** It does not belong to the CNF, although it has its purpose. */
+    ownerless: boolean;
+    /** Why what was reported last may not hold any more; undefined when it does. */
+    problem: string | undefined;
+    reported: Reported | undefined;
+  };
 
 /** etcd takes 1.5 MiB, more than people read. */
 const MAX_BYTES = 393_216;
 const MAX_PROBLEMS = 5;
 
 /** For one purpose. Without `appliedTime`. */
-export const statusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
+export const statusOf = (pods: readonly ReportedPod[]): CnfStatus => ({
   ...summaryOf(pods),
   information: listed(pods, (pod, hasRoom) => ({
     ...headOf(pod),
@@ -41,7 +37,7 @@ export const statusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
 });
 
 /** ICN's object for all purposes, `status` as its controller writes it. Without `appliedTime`. */
-export const classicStatusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
+export const classicStatusOf = (pods: readonly ReportedPod[]): CnfStatus => ({
   ...summaryOf(pods),
   information: listed(pods, (pod, hasRoom) => ({
     ...headOf(pod),
@@ -53,18 +49,18 @@ export const classicStatusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
 });
 
 /** What is wrong with the pod explains what is wrong with its OpenWRT. */
-const problemsOf = ({ notReady, problem }: PodKnowledge): string =>
+const problemsOf = ({ notReady, problem }: ReportedPod): string =>
   [notReady, problem ?? ''].filter((text) => text !== '').join('; ');
 
-const messageOf = (pod: PodKnowledge): Pick<PodStatus, 'message'> => {
+const messageOf = (pod: ReportedPod): Pick<PodStatus, 'message'> => {
   const message = problemsOf(pod).slice(0, 1_024);
   return message === '' ? {} : { message };
 };
 
-const isAvailable = ({ reported, problem }: PodKnowledge): boolean =>
+const isAvailable = ({ reported, problem }: ReportedPod): boolean =>
   reported !== undefined && problem === undefined;
 
-const headOf = ({ name, namespace, node, purpose, ip }: PodKnowledge) => ({
+const headOf = ({ name, namespace, node, purpose, ip }: ReportedPod) => ({
   name,
   namespace,
   ...(node === undefined ? {} : { node }),
@@ -84,8 +80,8 @@ const reportedOf = ({ information, since }: Reported) => ({
 });
 
 const listed = (
-  pods: readonly PodKnowledge[],
-  entryOf: (pod: PodKnowledge, hasRoom: boolean) => PodStatus,
+  pods: readonly ReportedPod[],
+  entryOf: (pod: ReportedPod, hasRoom: boolean) => PodStatus,
 ): PodStatus[] => {
   let bytes = 0;
   return inOrder(pods)
@@ -99,8 +95,8 @@ const listed = (
     });
 };
 
-const summaryOf = (pods: readonly PodKnowledge[]): CnfStatus => {
-  const counted = pods.filter(({ stranger }) => !stranger);
+const summaryOf = (pods: readonly ReportedPod[]): CnfStatus => {
+  const counted = pods.filter(({ ownerless }) => !ownerless);
   const reported = counted
     .filter(isAvailable)
     .flatMap(({ reported: known }) => (known ? [known.information] : []));
@@ -125,7 +121,7 @@ const shareUp = (all: readonly { up: boolean }[]) =>
 
 const share = (up: number, total: number) => ({ up, total, summary: `${up}/${total}` });
 
-const inOrder = (pods: readonly PodKnowledge[]): PodKnowledge[] =>
+const inOrder = (pods: readonly ReportedPod[]): ReportedPod[] =>
   [...pods].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 
-const keyOf = ({ namespace, name }: PodKnowledge): string => `${namespace}/${name}`;
+const keyOf = ({ namespace, name }: ReportedPod): string => `${namespace}/${name}`;

@@ -1,7 +1,7 @@
 /** What may be known of a pod, for unit tests. */
-import type { PodKnowledge } from './status.ts';
+import type { ReportedPod } from './status.ts';
 
-export const knownPod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge => ({
+export const knownPod = (name: string, changes: Partial<ReportedPod> = {}): ReportedPod => ({
   name,
   namespace: 'edge',
   purpose: 'cnf-1',
@@ -9,7 +9,7 @@ export const knownPod = (name: string, changes: Partial<PodKnowledge> = {}): Pod
   ip: '10.1.1.1',
   ready: true,
   notReady: '',
-  stranger: false,
+  ownerless: false,
   problem: undefined,
   reported: undefined,
   ...changes,

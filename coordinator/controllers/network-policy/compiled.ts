@@ -3,7 +3,7 @@
  * again after a change. What they select is followed.
  */
 import type { RecordedEvent } from '#shared/kube/events.ts';
-import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
+import type { PolicyAnnotations } from '../../sources/policy-annotation.ts';
 import { compiledAt, type Compiled } from './desired.ts';
 import { gatewaysOf, type Gateway } from './enforcing-cnfs.ts';
 import { keyOf } from './objects.ts';
@@ -12,7 +12,7 @@ import type { PolicyReader, PolicyWorld } from './sources.ts';
 export type CompiledDeps = {
   world: PolicyWorld;
   /** Those that say that their CNF enforces policies; undefined while that is not known. */
-  asking: () => readonly AnnotatedPod[] | undefined;
+  asking: () => readonly PolicyAnnotations[] | undefined;
   record: (event: RecordedEvent) => void;
 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gatewaysOf, scopeOf, type Gateway } from './enforcing-cnfs.ts';
-import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
+import type { PolicyAnnotations } from '../../sources/policy-annotation.ts';
 
 const NFN = JSON.stringify({
   interface: [
@@ -12,7 +12,7 @@ const pod = (
   name: string,
   networks: string | undefined,
   more: Record<string, string> = {},
-): AnnotatedPod => ({
+): PolicyAnnotations => ({
   object: {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -37,7 +37,7 @@ const ovn = (address: string) => ({
     { ip_address: address, interface: 'net0' },
   ]),
 });
-const gatewayOf = (...pods: AnnotatedPod[]): Gateway => {
+const gatewayOf = (...pods: PolicyAnnotations[]): Gateway => {
   const [gateway] = gatewaysOf(pods).gateways;
   if (gateway === undefined) throw new Error('no gateway');
   return gateway;

@@ -9,7 +9,7 @@ import {
   type Scope,
   type ScopedNetwork,
 } from '#shared/policy/networks.ts';
-import type { AnnotatedPod } from '../../sources/policy-annotation.ts';
+import type { PolicyAnnotations } from '../../sources/policy-annotation.ts';
 import type { PolicyPlace } from './objects.ts';
 import { subnetsIn } from '../../sources/second-addresses.ts';
 
@@ -27,7 +27,7 @@ export type InvalidAnnotation = { object: KubeObject; message: string };
 
 /** During a roll-out old and new pods can differ: it is the gateway of what any of them says. */
 export const gatewaysOf = (
-  pods: readonly AnnotatedPod[],
+  pods: readonly PolicyAnnotations[],
 ): { gateways: Gateway[]; invalid: InvalidAnnotation[] } => {
   const invalid: InvalidAnnotation[] = [];
   const byPlace = Map.groupBy(

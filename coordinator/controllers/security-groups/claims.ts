@@ -6,7 +6,7 @@ import type { NeutronPort } from '../../neutron/neutron.ts';
 import { isGuarded } from './plan.ts';
 import type { PortOfPod } from './types.ts';
 
-export type PodWithPorts = { pod: PolicyPod; annotation: string };
+export type PortsAnnotation = { pod: PolicyPod; annotation: string };
 
 export type UnguardedReason =
   /** Its annotation cannot be read. */
@@ -22,7 +22,7 @@ export type Unguarded = { pod: PolicyPod; reason: UnguardedReason; message: stri
 export type PortClaims = { ports: PortOfPod[]; unguarded: Unguarded[] };
 
 /** The ports that live pods name, for which Neutron has not been asked yet. */
-export const namedPorts = (pods: readonly PodWithPorts[]): PortOfPod[] =>
+export const namedPorts = (pods: readonly PortsAnnotation[]): PortOfPod[] =>
   pods.flatMap(({ pod, annotation }) => {
     const read = podPortsIn(annotation);
     if (!hasOwnAddresses(pod) || !('ports' in read)) return [];
@@ -34,7 +34,7 @@ export const namedPorts = (pods: readonly PodWithPorts[]): PortOfPod[] =>
  * not take a port out of its policies by naming it.
  */
 export const portClaimsOf = (
-  pods: readonly PodWithPorts[],
+  pods: readonly PortsAnnotation[],
   present: ReadonlyMap<string, NeutronPort>,
 ): PortClaims => {
   const claims: PortClaims = { ports: [], unguarded: [] };
@@ -68,7 +68,7 @@ export const portClaimsOf = (
   return claims;
 };
 
-const byAge = ({ pod: one }: PodWithPorts, { pod: other }: PodWithPorts): number => {
+const byAge = ({ pod: one }: PortsAnnotation, { pod: other }: PortsAnnotation): number => {
   if (one.creationTimestamp !== other.creationTimestamp)
     return one.creationTimestamp < other.creationTimestamp ? -1 : 1;
   return one.uid < other.uid ? -1 : 1;

@@ -18,7 +18,7 @@ import type { Neutron } from '../../neutron/neutron.ts';
 import { createAnnouncer } from './events.ts';
 import { annotate } from './annotate.ts';
 import { applySteps } from './apply.ts';
-import { portClaimsOf, namedPorts, type PodWithPorts } from './claims.ts';
+import { portClaimsOf, namedPorts, type PortsAnnotation } from './claims.ts';
 import { createMembers } from './members.ts';
 import { clusterMark } from './names.ts';
 import { watchNodes } from './nodes.ts';
@@ -175,7 +175,7 @@ const followPolicies = (world: PolicyWorld, mark: () => void): (() => readonly A
   };
 };
 
-const portsIn = (pods: readonly WatchedPod[]): PodWithPorts[] =>
+const portsIn = (pods: readonly WatchedPod[]): PortsAnnotation[] =>
   pods.flatMap(({ pod, inNeutron: { ports } }) =>
     ports === undefined ? [] : [{ pod, annotation: ports }],
   );

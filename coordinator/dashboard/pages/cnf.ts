@@ -3,7 +3,7 @@ import type { RuleStateView } from '../../views/rule-state.ts';
 import { podStatesOf, wordOf } from '../../views/rules.ts';
 import { STATE_WORDS } from '../../views/status.ts';
 import { CNFS, POLICY, ROLL_OUTS, shownKinds } from '../resources.ts';
-import type { PodView, RuleRow } from '../overview.ts';
+import type { PodRow, RuleRow } from '../overview.ts';
 import { costlyPage, seenCnf, type At, type PageDeps, type SeenCnf } from './look.ts';
 import { whatIsWrong } from './troubles.ts';
 import { policyTable, rollOutTable, tunnelTable, wanTable } from './uplinks.ts';
@@ -120,7 +120,7 @@ const formOf = (path: string, { search, state }: Filter): Html =>
     <button>Show</button>
   </form>`;
 
-const podTable = (pods: readonly PodView[]): Html =>
+const podTable = (pods: readonly PodRow[]): Html =>
   table(
     'Pods',
     ['Pod', 'State', 'Node', 'OpenWRT by', 'Agent', 'Drift repaired'],

@@ -5,7 +5,7 @@ import {
   sumOf,
   type Cnf,
   type Overview,
-  type PodView,
+  type PodRow,
   type RollOut,
   type Tally,
 } from '../overview.ts';
@@ -33,7 +33,7 @@ import {
 
 type VisibleCnf = Cnf & { rules: Tally };
 /** `pods`: undefined where the viewer may not see them. */
-type CnfRow = VisibleCnf & { pods: readonly PodView[] | undefined; rollOuts: readonly RollOut[] };
+type CnfRow = VisibleCnf & { pods: readonly PodRow[] | undefined; rollOuts: readonly RollOut[] };
 
 const ROWS = 100;
 
@@ -143,12 +143,12 @@ const stateOf = ({ rules: { inSync, total }, pods = [] }: CnfRow): Html => {
   return total === 0 ? sign('none', 'no rules') : sign('good', 'in sync');
 };
 
-const podsOf = (pods: readonly PodView[] | undefined): Html => {
+const podsOf = (pods: readonly PodRow[] | undefined): Html => {
   if (pods === undefined) return html`not shown`;
   return html`${pods.filter(({ problem }) => problem === '').length} of ${pods.length}`;
 };
 
-const imagesOf = (pods: readonly PodView[]): string[] =>
+const imagesOf = (pods: readonly PodRow[]): string[] =>
   [...new Set(pods.flatMap(({ agentImage }) => agentImage || []))].sort();
 
 const nothing = (overview: Overview, namespace: string): Html => {

@@ -3,7 +3,7 @@ import type { KindDefinition } from '#shared/resources/kind.ts';
 import { CNFS, listedOf, PODS, resourceOf, ROLL_OUTS, SHARES, type Listed } from '../resources.ts';
 import type { Rights, Sight } from '../viewer/rights.ts';
 import type { EventsSeen } from '../events-seen.ts';
-import type { Cnf, Overview, PodView, RollOut, RuleRow } from '../overview.ts';
+import type { Cnf, Overview, PodRow, RollOut, RuleRow } from '../overview.ts';
 import type { Explain } from '../explain.ts';
 import type { FirewallOf } from '../firewall-view.ts';
 import type { SharesIn } from '../shares.ts';
@@ -63,7 +63,7 @@ export const seesKind = ({ sees }: Sight, namespace: string, kind: string): bool
 export type SeenCnf = Cnf & {
   /** Those of the kinds that the page shows. */
   rules: readonly RuleRow[];
-  pods: readonly PodView[];
+  pods: readonly PodRow[];
   rollOuts: readonly RollOut[];
   /** What of these kinds the viewer may not list. */
   hidden: readonly string[];

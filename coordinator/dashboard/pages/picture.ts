@@ -2,7 +2,7 @@
  * What flows where, as a picture: packets come in on the left, go on to a zone, and leave by a WAN
  * or in a tunnel. What it says is in the tables below it, too.
  */
-import type { PodView } from '../overview.ts';
+import type { PodRow } from '../overview.ts';
 import type { SharesOf } from '../shares.ts';
 import type { ZoneMap } from '../zone-map.ts';
 import { html, shown, type Html } from './page.ts';
@@ -17,7 +17,7 @@ type Box = { name: string; more: string };
 
 export const picture = (
   { zones, forwardings, redirects }: ZoneMap,
-  pods: readonly PodView[],
+  pods: readonly PodRow[],
   sharesOf: SharesOf | undefined,
 ): Html | '' => {
   const uplinks = uplinksOf(pods, sharesOf);
@@ -69,7 +69,7 @@ export const picture = (
 type Uplink = Box & { wan: string | undefined; up: boolean };
 
 /** Equal ones of several pods are one. */
-const uplinksOf = (pods: readonly PodView[], sharesOf: SharesOf | undefined): Uplink[] => {
+const uplinksOf = (pods: readonly PodRow[], sharesOf: SharesOf | undefined): Uplink[] => {
   const all = pods.flatMap(({ wans, tunnels }) => [
     ...wans.map(({ interface: wan, up, status }): Uplink => {
       const shares = sharesOf?.(wan, wans) ?? [];

@@ -2,7 +2,7 @@
 import { few } from '#shared/util/few.ts';
 import { byCause } from '../../views/rule-state.ts';
 import { degradedIn, STATE_WORDS } from '../../views/status.ts';
-import type { Cnf, PodView, RollOut, RuleRow } from '../overview.ts';
+import type { Cnf, PodRow, RollOut, RuleRow } from '../overview.ts';
 import {
   cnfPath,
   html,
@@ -52,7 +52,7 @@ const placeOf = ({ namespace, purpose }: Cnf): Html =>
   ${shown(namespace)}`;
 
 /** The same on several pods is one. */
-const podTroubles = (cnf: Cnf, pods: readonly PodView[]): Trouble[] => {
+const podTroubles = (cnf: Cnf, pods: readonly PodRow[]): Trouble[] => {
   const alike = Map.groupBy(
     pods.flatMap((pod) => faultsOf(pod).map((fault) => ({ pod: pod.name, fault }))),
     ({ fault: { since: _since, ...rest } }) => JSON.stringify(rest),
@@ -67,7 +67,7 @@ const podTroubles = (cnf: Cnf, pods: readonly PodView[]): Trouble[] => {
 };
 
 /** `what`: before the names of pods. */
-const faultsOf = (pod: PodView): (Omit<Trouble, 'about'> & { what: string })[] => [
+const faultsOf = (pod: PodRow): (Omit<Trouble, 'about'> & { what: string })[] => [
   ...(pod.problem === ''
     ? []
     : [
@@ -119,7 +119,7 @@ const rollOutTroubles = (cnf: Cnf, rollOuts: readonly RollOut[]): Trouble[] =>
     ];
   });
 
-type Watched = Cnf & { pods: readonly PodView[] | undefined; rollOuts: readonly RollOut[] };
+type Watched = Cnf & { pods: readonly PodRow[] | undefined; rollOuts: readonly RollOut[] };
 
 export const whatIsWrong = (rules: readonly RuleRow[], cnfs: readonly Watched[]): Html => {
   const troubles = [

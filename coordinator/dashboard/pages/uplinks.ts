@@ -5,7 +5,7 @@ import { ipsecHost } from '#shared/resources/rules/ipsec-host.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
 import { policyEnforcementStatusSchema } from '#shared/resources/other-kinds/policy-enforcement.ts';
-import type { PodView, RollOut, RuleRow } from '../overview.ts';
+import type { PodRow, RollOut, RuleRow } from '../overview.ts';
 import { POLICY } from '../resources.ts';
 import type { SharesOf } from '../shares.ts';
 import {
@@ -23,7 +23,7 @@ import {
 
 export const wanTable = (
   namespace: string,
-  pods: readonly PodView[],
+  pods: readonly PodRow[],
   sharesOf: SharesOf | undefined,
 ): Html | '' =>
   tableIfAny(
@@ -50,7 +50,7 @@ const sharesCell = (namespace: string, shares: ReturnType<SharesOf>): Html =>
         ),
       );
 
-export const tunnelTable = (pods: readonly PodView[], rules: readonly RuleRow[]): Html | '' =>
+export const tunnelTable = (pods: readonly PodRow[], rules: readonly RuleRow[]): Html | '' =>
   tableIfAny(
     'Tunnels',
     ['Tunnel', 'Pod', 'State', 'Seen so since', 'Rule'],

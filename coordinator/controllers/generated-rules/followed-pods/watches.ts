@@ -22,8 +22,8 @@ export type PodWatchesOptions = {
   log: Logger;
 };
 
-type FollowedPod = KubeObject & { addresses: readonly string[] };
-type Watch = { reflector: Reflector<FollowedPod>; ended: Promise<void>; end: () => void };
+type Followed = KubeObject & { addresses: readonly string[] };
+type Watch = { reflector: Reflector<Followed>; ended: Promise<void>; end: () => void };
 
 /** Selections of one tenant. Each is a watch on the API server, with its pods in memory. */
 export const MAX_SELECTIONS = 32;
@@ -139,7 +139,7 @@ const followedPods = {
   ...podResource,
   schema: objectSchema
     .extend({ status: addressedStatusSchema.optional() })
-    .transform(({ status, ...pod }): FollowedPod => {
+    .transform(({ status, ...pod }): Followed => {
       const addresses = status?.phase === 'Running' ? addressesIn(status) : [];
       return { ...identityOf(pod), addresses };
     }),
