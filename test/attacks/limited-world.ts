@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { createWorld, type World } from '../integration/admission/world.ts';
+import { isStatusWritten } from '../stack/rules.ts';
 import { createControlGroup, nodeOptions } from './control-group.ts';
 import { zoneWith } from './largest.ts';
 import { memoryOf } from './memory.ts';
@@ -33,10 +34,8 @@ const QUIET_MS = 3_000;
 export const peakOnceItServes = async (world: World): Promise<number> => {
   const namespace = await world.createNamespace();
   await world.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
-  const hasStatus = async (): Promise<boolean> => {
-    const { status } = await world.client.get(firewallZone, { namespace, name: 'lan' });
-    return status !== undefined;
-  };
+  const hasStatus = async (): Promise<boolean> =>
+    isStatusWritten(await world.client.get(firewallZone, { namespace, name: 'lan' }));
   await vi.waitUntil(hasStatus, { timeout: 300_000 });
   let { peak } = memoryOf(world.pid());
   for (;;) {

@@ -17,7 +17,7 @@ import type { Cluster } from 'kind-test-harness';
 import { firewallRules } from '../integration/coordinator/rules.ts';
 import { installProduct } from '../stack/install.ts';
 import { apply } from '../stack/operator.ts';
-import { zone } from '../stack/rules.ts';
+import { isStatusWritten, zone } from '../stack/rules.ts';
 import { startStackCluster } from '../stack/start.ts';
 
 const { values } = parseArgs({
@@ -120,7 +120,7 @@ const PROGRAMS = ['kube-apiserver', 'etcd', 'coordinator/main'] as const;
 const settled = async (client: KubeClient, namespace: string): Promise<void> => {
   for (;;) {
     const { items } = await client.list(firewallRules, { namespace, timeoutMs: 60_000 });
-    if (items.every(({ status }) => status !== undefined)) return;
+    if (items.every(isStatusWritten)) return;
     await sleep(1_000);
   }
 };

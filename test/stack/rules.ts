@@ -1,4 +1,5 @@
 /** Builders of rule CRs for tests and benchmarks; plain objects, applied with kubectl. */
+import { isDeepStrictEqual } from 'node:util';
 
 export type Rule = {
   apiVersion: string;
@@ -56,3 +57,10 @@ export const inAnyOrder = (each: Rule): Rule => ({
 });
 
 export const idOf = ({ kind, metadata }: Rule): string => `${kind}/${metadata.name}`;
+
+/** The API server gives it to each new rule. */
+export const FIRST_STATUS = { observedGeneration: -1 };
+
+/** Whether the coordinator has written it. */
+export const isStatusWritten = ({ status }: { status?: unknown }): boolean =>
+  !isDeepStrictEqual(status ?? FIRST_STATUS, FIRST_STATUS);

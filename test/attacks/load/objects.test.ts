@@ -10,6 +10,7 @@ import type { ResourceType } from '#shared/kube/objects.ts';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
+import { isStatusWritten } from '../../stack/rules.ts';
 import type { World } from '../../integration/admission/world.ts';
 import { largestFirewallRule, largestSite, zoneWith } from '../largest.ts';
 import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
@@ -105,8 +106,8 @@ describe('rules with large annotations', () => {
   );
 
   /**
-   * In which order rules of the kind in these namespaces get their first status from now on, as
-   * `namespace/name`.
+   * In which order the coordinator writes the first status of rules of the kind in these namespaces
+   * from now on, as `namespace/name`.
    */
   const orderOfStatuses = async (
     { group, version, plural }: ResourceType,
@@ -114,8 +115,10 @@ describe('rules with large annotations', () => {
   ): Promise<ReadonlySet<string>> => {
     const order = new Set<string>();
     await world.cluster.api.watch<Watched>(`/apis/${group}/${version}/${plural}`, {
-      onChange: ({ metadata: { namespace, name }, status }) => {
-        if (status && namespaces.includes(namespace)) order.add(`${namespace}/${name}`);
+      onChange: (object) => {
+        const { namespace, name } = object.metadata;
+        if (isStatusWritten(object) && namespaces.includes(namespace))
+          order.add(`${namespace}/${name}`);
       },
       onDelete: () => undefined,
     });

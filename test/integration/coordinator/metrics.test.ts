@@ -27,6 +27,7 @@ import {
 import { installed } from '../../stack/installation.ts';
 import { grantNeutron } from '../../stack/neutron-rights.ts';
 import { until } from '../../stack/observe.ts';
+import { FIRST_STATUS } from '../../stack/rules.ts';
 import { witness, type Witness } from '../../stack/witness.ts';
 import { connect, createAgent, post, type SimulatedAgent } from './agent.ts';
 import { eventually } from '../support/eventually.ts';
@@ -89,9 +90,6 @@ const ends = async (
   cleared.add(name);
 };
 
-/** The API server's, of a rule that is created. */
-const FIRST_STATUS = JSON.stringify({ observedGeneration: -1 });
-
 /** How often another status of a rule was written, as a watch saw it. */
 const statusChanges = (): number => {
   const before = new Map<string, string>();
@@ -99,7 +97,9 @@ const statusChanges = (): number => {
     if (!id.startsWith('FirewallRule/')) return false;
     const status = JSON.stringify(object && 'status' in object ? object.status : undefined);
     const changed =
-      object !== undefined && status !== undefined && (before.get(id) ?? FIRST_STATUS) !== status;
+      object !== undefined &&
+      status !== undefined &&
+      (before.get(id) ?? JSON.stringify(FIRST_STATUS)) !== status;
     before.set(id, status ?? '');
     return changed;
   }).length;
