@@ -12,7 +12,7 @@ import { createClientCounter } from '#shared/kube/figures.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/metrics/registry.ts';
-import type { AgentEnv } from './env.ts';
+import { isOnLoopback, type AgentEnv } from './env.ts';
 import { createProbeFiles } from './server/probe-files.ts';
 import { serveHttp } from './server/metrics-server.ts';
 import { openDistance } from './inputs/distance.ts';
@@ -42,6 +42,7 @@ import { createBoot } from './report/boot.ts';
 import { createChangeLog } from './report/change-times.ts';
 import { createCoordinators, resolveHost } from './report/coordinators.ts';
 import { createOrders } from './report/answered-fields.ts';
+import { createCountersSource, readDeviceCounters } from './report/counters.ts';
 import { createInformationSource } from './report/information.ts';
 import { createPublisher } from './report/publish.ts';
 import { createStatus } from './report/status.ts';
@@ -163,6 +164,12 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     denied: denials.all,
     firewallWays: () => driver.firewallWays?.(),
   });
+  const counters = createCountersSource({
+    devices: isOnLoopback(env.SDEWAN_OPENWRT_URL) ? readDeviceCounters : undefined,
+    denied: denials.all,
+    clock,
+    log,
+  });
   const boot = createBoot();
   const isOrder = createOrders(clock);
   let sequence = 0;
@@ -195,6 +202,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
         },
         onCommentsReported: ledger.told,
         changes,
+        counters: counters.current,
         onSent: (outcome) => {
           metrics.reports.inc({ outcome });
           if (outcome !== 'failed') metrics.lastReport.set(clock.now() / 1_000);
@@ -359,6 +367,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       status.run(signal),
       publisher.run(signal),
       information.run(signal),
+      counters.run(signal),
     ]);
   } finally {
     await Promise.all([...servers.map((server) => server?.close()), driver.close()]);

@@ -11,7 +11,7 @@ import { isLoopback } from '#shared/http/loopback.ts';
 import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
 import type { DriverOptions, LoginFiles } from './openwrt/drivers.ts';
 
-const isOnLoopback = (url: string): boolean => {
+export const isOnLoopback = (url: string): boolean => {
   const [, hostname = ''] = /^http:\/\/\[?([\w.:]+?)\]?:\d+\/?$/.exec(url) ?? [];
   return isLoopback(hostname);
 };

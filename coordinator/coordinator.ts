@@ -6,6 +6,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import { randomUUID } from 'node:crypto';
 import type { Registry } from '#shared/metrics/prometheus.ts';
+import type { Counters } from '#shared/protocol/counters.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
@@ -98,6 +99,8 @@ export type Sources = {
   standings: () => ((pod: CnfPod) => ReportedRules) | undefined;
   /** What pods of CNFDeployments are told. */
   orders: FleetOrders;
+  /** As the agent of the pod has reported them last. */
+  countersOf: (podUid: string) => Counters | undefined;
   /** Device -> addresses, as the agent of the pod has reported them last. */
   addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
 };
@@ -287,6 +290,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       markStatus(pod, false);
       options.onReport(pod);
     },
+    onCounters: options.onReport,
     onCommentsLost: (pod, packages) => {
       for (const name of packages) record(commentsRemoved(pod, name));
     },
@@ -369,6 +373,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       reportOf: (podUid) => reports.of(podUid),
       standings,
       orders,
+      countersOf: (uid) => reports.countersOf(uid),
       addressesOf: (uid) => devicesIn(reports.informationOf(uid)?.information),
     },
     record,

@@ -92,6 +92,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     standings: sources.standings,
     orders: sources.orders,
     addressesOf: sources.addressesOf,
+    countersOf: sources.countersOf,
     lookUps: createLookUps({ ...options, digestOf: createRegistry(options.registries) }),
     versionOf: (podUid) => sources.reportOf(podUid)?.fleet.agent,
     restartedBy: (podUid) => sources.reportOf(podUid)?.fleet.restarted,

@@ -4,13 +4,7 @@
  * were last read is lost then.
  */
 import { countedBy, type TableEntry } from '#shared/policy/table.ts';
-
-export type Denied = {
-  /** `namespace/name`. */
-  policy: string;
-  direction: 'ingress' | 'egress';
-  packets: number;
-};
+import { OTHER_POLICIES, type Denied } from '#shared/protocol/counters.ts';
 
 export type Denials = {
   /** A table of these policies is loaded, and its counters begin at 0. Others are forgotten. */
@@ -26,8 +20,6 @@ export type Denials = {
  * how many there are.
  */
 const MAX_SERIES = 200;
-/** The series of those beyond. */
-const OTHER = 'other';
 
 export const createDenials = (): Denials => {
   let last: ReadonlyMap<string, number> = new Map();
@@ -37,7 +29,7 @@ export const createDenials = (): Denials => {
 
   const count = (title: string, direction: Denied['direction'], packets: number): void => {
     const hasOwn = series.has(keyOf(title, direction)) || series.size < MAX_SERIES;
-    const policy = hasOwn ? title : OTHER;
+    const policy = hasOwn ? title : OTHER_POLICIES;
     const key = keyOf(policy, direction);
     const before = series.get(key)?.packets ?? 0;
     series.set(key, { policy, direction, packets: before + packets });
@@ -47,7 +39,7 @@ export const createDenials = (): Denials => {
     begin: (entries) => {
       last = new Map();
       titles = new Map([...entries].map(({ id, title }) => [id, title]));
-      const there = new Set([OTHER, ...titles.values()]);
+      const there = new Set([OTHER_POLICIES, ...titles.values()]);
       for (const [key, { policy }] of series) if (!there.has(policy)) series.delete(key);
     },
     add: (counters) => {

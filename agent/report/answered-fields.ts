@@ -1,4 +1,5 @@
 /** Fields of a report beside the rules that depend on the coordinator's answer to the last. */
+import type { Counters } from '#shared/protocol/counters.ts';
 import {
   MAX_CHANGES_TIMED,
   type ChangeTimes,
@@ -54,6 +55,30 @@ export const createInformationAside = (): Aside => {
       if (sent !== undefined && wantsFull !== true) has = { epoch, text: sent };
       else if (has?.epoch !== epoch) has = undefined;
       return text !== undefined && has === undefined;
+    },
+  };
+};
+
+/**
+ * Counters, in reports that go out anyway: again to each coordinator, and whenever there are
+ * others. `isWanted`: the pod is one of a CNFDeployment, as this coordinator has it.
+ */
+export const createCountersAside = (
+  current: () => Counters | undefined,
+  isWanted: () => boolean,
+): Aside => {
+  let has: { epoch: string; counters: Counters } | undefined;
+  let sent: Counters | undefined;
+  return {
+    fields: ({ page }) => {
+      const counters = isWanted() && page === 0 ? current() : undefined;
+      sent = counters === has?.counters ? undefined : counters;
+      return sent ? { counters: sent } : {};
+    },
+    answered: async ({ epoch, wantsFull }) => {
+      if (sent && wantsFull !== true) has = { epoch, counters: sent };
+      else if (has?.epoch !== epoch) has = undefined;
+      return false;
     },
   };
 };

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Counters } from '#shared/protocol/counters.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import {
   type ChangeTimes,
@@ -45,6 +46,7 @@ type World = {
   stateFolder?: string;
   unreadOthers?: readonly UnreadOthers[];
   changed?: readonly ChangeTimes[];
+  counters?: Counters;
   answer: (report: Report) => ReportAnswer;
 };
 
@@ -94,6 +96,7 @@ const start = (given: Partial<World> = {}, heartbeatMs = 100_000) => {
         world.changed = world.changed?.filter((change) => !times.includes(change)) ?? [];
       },
     },
+    counters: () => world.counters,
     isOrder: createOrders(systemClock),
     onSent: (outcome) => outcomes.push(outcome),
     log: silentLogger,
@@ -138,6 +141,36 @@ describe('publisher', () => {
     await expect
       .poll(() => sent.map((report) => report.information?.leftOut))
       .toEqual([undefined, 0, 0]);
+  });
+
+  it('sends counters with a report that goes out anyway, once, where a CNFDeployment has the pod', async () => {
+    const countersOf = (packets: number): Counters => ({
+      interfaces: [],
+      denied: [{ policy: 'edge/web', direction: 'ingress', packets }],
+    });
+    const told = () => sent.map(({ counters }) => counters?.denied[0]?.packets);
+    const { sent, world, publisher } = start({ counters: countersOf(1) });
+    const next = async (): Promise<void> => {
+      const before = sent.length;
+      publisher.mark();
+      await expect.poll(() => sent.length).toBe(before + 1);
+    };
+    await expect.poll(told).toEqual([undefined]);
+    const fleet: FleetOrder = { distance: 0, nextReportMs: 60_000, peers: [] };
+    const answer: ReportAnswer = { ...ANSWER, leaseTransitions: 4, fleet };
+    world.answer = () => answer;
+    await next();
+    await next();
+    await next();
+    expect(told()).toEqual([undefined, undefined, 1, undefined]);
+    world.counters = countersOf(2);
+    await next();
+    world.answer = () => ({ ...answer, epoch: 'two' });
+    publisher.mark();
+    // The first is what the new coordinator did not know, and the second all of it.
+    await expect.poll(() => sent.length).toBe(7);
+    await next();
+    expect(told().slice(4)).toEqual([2, undefined, 2, undefined]);
   });
 
   it('reports when changes have come to OpenWRT once, to a coordinator that wants it, as many at a time as a report may have', async () => {

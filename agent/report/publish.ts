@@ -3,6 +3,7 @@
  * nothing did. The coordinator may be down for as long as it likes: nothing waits for it.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { Counters } from '#shared/protocol/counters.ts';
 import {
   MAX_RULES_PER_PAGE,
   REPORT_VERSION,
@@ -19,6 +20,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
 import {
   createCommentsAside,
+  createCountersAside,
   createInformationAside,
   createOrderAside,
   createTimesAside,
@@ -46,6 +48,8 @@ export type PublisherDeps = {
   /** The coordinator has received that these packages have lost their comments. */
   onCommentsReported: (packages: readonly string[]) => Promise<void>;
   changes: Pick<ChangeLog, 'want' | 'settled' | 'reported'>;
+  /** The last that were read. */
+  counters: () => Counters | undefined;
   /** What the coordinator that leads wants of the pod. */
   onOrder: (order: FleetOrder) => void;
   onSent: (kind: 'full' | 'changes' | 'heartbeat' | 'failed') => void;
@@ -78,6 +82,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   const asides = [
     order,
     createInformationAside(),
+    createCountersAside(deps.counters, () => order.nextReportMs() !== undefined),
     createCommentsAside(deps.onCommentsReported, deps.isOrder),
     createTimesAside(deps.changes, deps.isOrder),
   ];

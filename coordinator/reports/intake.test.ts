@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { MAX_COUNTED_DEVICES, MAX_DENIED, type Counters } from '#shared/protocol/counters.ts';
 import { OTHERS_HEADER, REPORT_VERSION } from '#shared/protocol/report.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
@@ -7,7 +8,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { Allowance, MOST_OF_A_POD } from './memory-allowance.ts';
 import { Reports } from './reports.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
-import type { RuleReport } from '#shared/protocol/report.ts';
+import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import { sentReport as report, cnfPod, tokenSaying, word } from '../testing/facts.ts';
 import { createIntake, MAX_REPORT_BYTES, type IntakeDeps } from './intake.ts';
 import { Refusal } from './refusal-codes.ts';
@@ -29,6 +30,7 @@ let alsoGood: string;
 let asked: number;
 let told: string[];
 let informed: string[];
+let counted: string[];
 let commentsLost: string[];
 let results: string[];
 let onTimes: IntakeDeps['onTimes'];
@@ -65,6 +67,7 @@ const made = () => {
     onReport: (_target, { outcome }) => told.push(outcome),
     onPushedOut: (uid) => told.push(`${uid} is pushed out`),
     onInformation: ({ name }) => informed.push(name),
+    onCounters: ({ name }) => counted.push(name),
     onCommentsLost: ({ name }, packages) => commentsLost.push(`${name}: ${packages.join(', ')}`),
     onStateFolder: () => undefined,
     onUnreadOthers: () => undefined,
@@ -97,6 +100,7 @@ beforeEach(() => {
   asked = 0;
   told = [];
   informed = [];
+  counted = [];
   commentsLost = [];
   results = [];
   onTimes = undefined;
@@ -197,6 +201,43 @@ it('keeps the information about OpenWRT, but not from a report that it refuses',
   expect(informed).toEqual(['cnf-1-a']);
   await send(JSON.stringify(report({ information, sequence: 3 })));
   expect(informed).toEqual(['cnf-1-a']);
+});
+
+it('takes counters at their bounds, and refuses more, and those of a report that it refuses', async () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const device = {
+    name: 'x'.repeat(15),
+    rxBytes: most,
+    rxPackets: most,
+    rxDropped: most,
+    txBytes: most,
+    txPackets: most,
+    txDropped: most,
+  };
+  const denied = { policy: 'p'.repeat(320), direction: 'egress' as const, packets: most };
+  const countersWith = (interfaces: number, policies: number): Counters => ({
+    interfaces: Array.from({ length: interfaces }, () => device),
+    denied: Array.from({ length: policies }, () => denied),
+  });
+  const largest = countersWith(MAX_COUNTED_DEVICES, MAX_DENIED);
+  const send = app();
+  const statusOf = async (counters: Counters, more: Partial<Report>): Promise<number> =>
+    (await send(JSON.stringify(report({ counters, ...more })))).status;
+  expect(await statusOf(largest, { repeats: 0, sequence: 2 })).toBe(200);
+  expect(counted).toEqual([]);
+  const tooMuch = [
+    countersWith(MAX_COUNTED_DEVICES + 1, 0),
+    countersWith(0, MAX_DENIED + 1),
+    { interfaces: [{ ...device, rxBytes: -1 }], denied: [] },
+    { interfaces: [{ ...device, rxBytes: most + 1 }], denied: [] },
+    { interfaces: [{ ...device, name: 'x'.repeat(16) }], denied: [] },
+    { interfaces: [], denied: [{ ...denied, policy: 'p'.repeat(321) }] },
+  ];
+  for (const counters of tooMuch) expect(await statusOf(counters, { sequence: 3 })).toBe(422);
+  expect(counted).toEqual([]);
+  expect(await statusOf(largest, { sequence: 3 })).toBe(200);
+  expect(await statusOf(largest, { sequence: 3 })).toBe(200);
+  expect(counted).toEqual(['cnf-1-a']);
 });
 
 it('passes on which comments were lost while it leads, but not from a report that it refuses', async () => {

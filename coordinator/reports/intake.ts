@@ -23,7 +23,7 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
 import type { Allowance } from './memory-allowance.ts';
-import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
+import { MAX_PAGES, type Acceptance, type Moment, type Reports } from './reports.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
 import { KeptConnections } from './kept-connections.ts';
@@ -47,6 +47,7 @@ export type IntakeDeps = IdentifyDeps & {
   onPushedOut: (podUid: string) => void;
   /** New information about an OpenWRT was reported. */
   onInformation: (pod: CnfPod) => void;
+  onCounters: (pod: CnfPod) => void;
   /** Files of its OpenWRT have lost their comments. Can be reported again. */
   onCommentsLost: (pod: CnfPod, packages: readonly string[]) => void;
   /** The agent cannot write its state folder, and why. */
@@ -121,10 +122,7 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
       deps.onResult(acceptance.outcome);
       deps.onReport(pod, acceptance);
       const wantsFull = isWantedInFull(allowance, { pod, report, acceptance });
-      if (report.information && !wantsFull && acceptance.outcome !== 'stale') {
-        reports.inform(pod.uid, report.information, at);
-        deps.onInformation(pod);
-      }
+      if (!wantsFull && acceptance.outcome !== 'stale') keepObserved(deps, pod, { report, at });
       if (deps.term() === undefined) sendOn(context.req.header(OTHERS_HEADER), acceptance);
       else if (report.commentsLost && !wantsFull) deps.onCommentsLost(pod, report.commentsLost);
       tellAsides(deps, pod, { report, acceptance });
@@ -186,6 +184,21 @@ const isWantedInFull = (
 ): boolean =>
   acceptance.outcome === 'unknown-base' ||
   (report.repeats !== undefined && allowance.isIncomplete(pod.uid));
+
+const keepObserved = (
+  { reports, onCounters, onInformation }: IntakeDeps,
+  pod: CnfPod,
+  { report: { information, counters }, at }: { report: Report; at: Moment },
+): void => {
+  if (information) {
+    reports.inform(pod.uid, information, at);
+    onInformation(pod);
+  }
+  if (counters) {
+    reports.count(pod.uid, counters);
+    onCounters(pod);
+  }
+};
 
 /**
  * An agent that reports to no other coordinator is to go on looking for the one that leads. This

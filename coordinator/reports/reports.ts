@@ -4,6 +4,7 @@
  * costs nothing but a time. Memory is bounded by the pods that live.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { Counters } from '#shared/protocol/counters.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import type { Drift, Report, RuleReport } from '#shared/protocol/report.ts';
 import { isSilent } from '../rule-status/pod-verdict.ts';
@@ -36,6 +37,7 @@ type Entry = {
   partial: { bootId: string; sequence: number; parts: Map<number, RuleReport[]> } | undefined;
   retired: string[];
   information: Reported | undefined;
+  counters: Counters | undefined;
 };
 
 /** What was reported of OpenWRT itself; times are wall-clock milliseconds. */
@@ -91,6 +93,15 @@ export class Reports {
     entry.information = { information, since: wall, upSince };
   }
 
+  countersOf(podUid: string): Counters | undefined {
+    return this.#entries.get(podUid)?.counters;
+  }
+
+  /** Only with a report that was accepted. */
+  count(podUid: string, counters: Counters): void {
+    this.#entryOf(podUid).counters = counters;
+  }
+
   /** The pod is gone, and its uid never comes back. */
   forget(podUid: string): void {
     this.#entries.delete(podUid);
@@ -143,7 +154,13 @@ export class Reports {
   #entryOf(podUid: string): Entry {
     let entry = this.#entries.get(podUid);
     if (!entry) {
-      entry = { current: undefined, partial: undefined, retired: [], information: undefined };
+      entry = {
+        current: undefined,
+        partial: undefined,
+        retired: [],
+        information: undefined,
+        counters: undefined,
+      };
       this.#entries.set(podUid, entry);
     }
     return entry;

@@ -10,6 +10,7 @@
 import * as z from 'zod';
 import { RESTARTABLE_SERVICES } from '../names.ts';
 import { plainText } from '../util/plain-text.ts';
+import { countersSchema } from './counters.ts';
 import { informationSchema } from './information.ts';
 
 /**
@@ -160,6 +161,11 @@ export const reportSchema = z.object({
   unwatchedKinds: z.array(words(63)).max(64),
   /** On any report that the coordinator lacks it on; what was reported before holds otherwise. */
   information: informationSchema.optional(),
+  /**
+   * Only of pods of CNFDeployments, and once a minute at most: on the first page of a report, where
+   * the coordinator lacks them. What was reported before holds otherwise.
+   */
+  counters: countersSchema.optional(),
   /**
    * UCI packages whose files have lost their comments by the first write of this pod's agents.
    * Reported to the coordinator that leads, until it has received it.

@@ -49,6 +49,7 @@ beforeAll(async () => {
   const url = new URL(world.coordinator.reportUrl);
   publisher = createPublisher({
     changes: createChangeLog(systemClock),
+    counters: () => undefined,
     snapshot: () => ({
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: [],

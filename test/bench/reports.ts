@@ -140,6 +140,7 @@ const serve = async (): Promise<void> => {
     onReport: () => undefined,
     onPushedOut: () => undefined,
     onInformation: () => undefined,
+    onCounters: () => undefined,
     onCommentsLost: () => undefined,
     onStateFolder: () => undefined,
     onUnreadOthers: () => undefined,

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { PORTS_GATE } from '#shared/names.ts';
+import type { Counters } from '#shared/protocol/counters.ts';
 import type { RestartOrder, ServedRestart } from '#shared/protocol/report.ts';
 import {
   cnfDeploymentResource,
@@ -38,6 +39,7 @@ let registry: Registry;
 let events: RecordedEvent[];
 /** Device -> addresses of each pod. */
 let networks: ReadonlyMap<string, readonly string[]>;
+let counters: Counters | undefined;
 let standing: ((pod: string) => ReportedRules) | undefined;
 let agents: AgentsHeard;
 /** By image: what its registry says. */
@@ -61,6 +63,7 @@ beforeEach(() => {
   [toRestart, restarted] = [new Map(), new Map()];
   tags = new Map();
   networks = new Map();
+  counters = undefined;
   standing = () => IN_SYNC;
   agents = { heard: 10, known: 10 };
   stop = new AbortController();
@@ -158,6 +161,7 @@ const start = (): void => {
     },
     versionOf: () => '1.0.0',
     addressesOf: () => networks,
+    countersOf: () => counters,
     lookUps: { get: (image) => ({ answer: tags.get(image), againInMs: 300_000 }) },
     restartedBy: (uid) => restarted.get(uid),
     reportedAt: () => undefined,
@@ -243,6 +247,28 @@ it('writes other addresses of a CNF when the minute is over, without anything ha
   expect(api.writes.slice(before)).toEqual(['patch cnfs/cnf-1-hash1-a']);
   await pass(3_600);
   expect(api.writes).toHaveLength(before + 1);
+});
+
+it('writes a CNF once a minute at most, however often its counters and addresses are others', async () => {
+  await serve();
+  await pass(5);
+  const before = api.writes.length;
+  const MINUTES = 10;
+  for (let at = 0; at < MINUTES * 30; at += 1) {
+    counters = { interfaces: [], denied: [{ policy: 'e/p', direction: 'ingress', packets: at }] };
+    networks = new Map([['net1', [`10.0.${at % 3}.1`]]]);
+    await look();
+    await pass(1);
+  }
+  const written = api.writes.slice(before);
+  expect(new Set(written)).toEqual(new Set(['patch cnfs/cnf-1-hash1-a']));
+  expect(written.length).toBeGreaterThanOrEqual(MINUTES - 1);
+  expect(written.length).toBeLessThanOrEqual(MINUTES + 1);
+  await pass(60);
+  expect(Object(api.get('cnfs', 'cnf-1-hash1-a'))['status'].counters).toEqual(counters);
+  const last = api.writes.length;
+  await pass(3_600);
+  expect(api.writes).toHaveLength(last);
 });
 
 it('does nothing before pods and rules are known', async () => {

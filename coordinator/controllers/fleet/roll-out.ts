@@ -4,6 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { Reflector } from '#shared/kube/informer/reflector.ts';
+import type { Counters } from '#shared/protocol/counters.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { FleetOrder, ServedRestart } from '#shared/protocol/report.ts';
 import type {
@@ -52,6 +53,7 @@ export type RollOutDeps = Pick<UpdateDeps, 'lookUps'> & {
   orders: Pick<FleetOrders, 'agentsHeard' | 'begin' | 'give'>;
   /** Device -> addresses of a pod, by its uid. */
   addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
+  countersOf: (podUid: string) => Counters | undefined;
   /** The request of a user that the agent of a pod has served last. */
   restartedBy: (podUid: string) => ServedRestart | undefined;
   log: Logger;
@@ -199,7 +201,7 @@ const replace = async (
 };
 
 const factsOfPod = (
-  { addressesOf, addressWaitOf, clock, cordoned, mirror, reportedAt, versionOf }: Parts,
+  { addressesOf, addressWaitOf, clock, cordoned, countersOf, mirror, reportedAt, versionOf }: Parts,
   pod: FleetPodObject,
   standing: StandingOf,
 ): CnfFacts => {
@@ -211,6 +213,7 @@ const factsOfPod = (
   return cnfFactsOf(pod, fleetPodOf(pod, around), {
     agentVersion: versionOf(uid),
     networks: addressesOf(uid),
+    counters: countersOf(uid),
     troubled: cnfPod.troubled,
     reportedAt: reportedAt(uid),
     before: mirror.cnfOf(where, name),

@@ -9,6 +9,7 @@ import { FLEET_GROUP } from '../../names.ts';
 import { FLEET_CATEGORY, fleetConditionSchema } from './cnf-deployment.ts';
 import { MESSAGE_COLUMN } from '../columns.ts';
 import type { Resource } from '../resource.ts';
+import { countersSchema } from '../../protocol/counters.ts';
 import { MAX_ADDRESSES_OF_DEVICE, MAX_DEVICES } from '../../protocol/report.ts';
 
 /** Containers of a pod that are listed. */
@@ -55,7 +56,10 @@ const statusSchema = z.object({
     .describe(
       'Addresses of OpenWRT by network device, as the agent sees them; written once a minute at most.',
     ),
-  networksTime: moment().optional().describe('When they were written last.'),
+  counters: countersSchema
+    .optional()
+    .describe('Counters that the agent reads; written once a minute at most.'),
+  observedTime: moment().optional().describe('When networks or counters were written last.'),
   actualDistance: distance().describe('The distance that the agent has confirmed.'),
   lastReport: moment()
     .optional()

@@ -7,7 +7,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
+import type { DeviceCounters } from '#shared/protocol/counters.ts';
 import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
 import type { PolicyEnforcement } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -15,6 +17,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import type { Driver, Policies } from '../../../agent/openwrt/driver.ts';
 import { createDenials } from '../../../agent/network-policy/denials.ts';
 import { createPolicyLoop } from '../../../agent/network-policy/loop.ts';
+import { deviceCountersIn } from '../../../agent/report/counters.ts';
 import { NEVER } from './bench.ts';
 import { namedDevice } from './named-device.ts';
 import { PUT_HELPER, REMOVE_HELPER } from './own-helper.ts';
@@ -26,6 +29,28 @@ const devices = given?.inside && recordedPath(given) === 'ubus-fast' ? [given] :
 
 const TABLE = 'inet sdewan_policy';
 const GROUP = { pods: '0'.repeat(16), clients: '1'.repeat(16) };
+
+const trafficOf = z.object({ bytes: z.number(), packets: z.number(), dropped: z.number() });
+const linksSchema = z.array(
+  z.object({
+    ifname: z.string(),
+    stats64: z.object({
+      rx: trafficOf.extend({ missed_errors: z.number().default(0) }),
+      tx: trafficOf,
+    }),
+  }),
+);
+/** What `ip -s` shows, as the agent says it. */
+const countedByIp = (json: string): DeviceCounters[] =>
+  linksSchema.parse(JSON.parse(json)).map(({ ifname: name, stats64: { rx, tx } }) => ({
+    name,
+    rxBytes: rx.bytes,
+    rxPackets: rx.packets,
+    rxDropped: rx.dropped + rx.missed_errors,
+    txBytes: tx.bytes,
+    txPackets: tx.packets,
+    txDropped: tx.dropped,
+  }));
 
 const many = (count: number): string[] =>
   Array.from({ length: count }, (_, at) => `10.7.${at >> 8}.${at & 255}`);
@@ -69,7 +94,9 @@ const enforcementOf = (name: string, sctpPort: number): PolicyEnforcement => ({
   },
 });
 
-describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, inside }) => {
+const isEth0 = ({ name }: DeviceCounters): boolean => name === 'eth0';
+
+describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, inside, peer }) => {
   const run = inside ?? (() => '');
   const folder = mkdtempSync(join(tmpdir(), 'sdewan-policies-'));
   const usernameFile = join(folder, 'username');
@@ -135,6 +162,42 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     run("nft add counter inet sdewan_policy in_counted '{ packets 7 bytes 420; }'\n");
     expect(await policies.denied(NEVER)).toEqual(new Map([['in_counted', 7]]));
   });
+
+  it.runIf(peer)(
+    'counts the packets that it denies, and those of devices, as nft and ip do',
+    async () => {
+      const sent = { ...entry('sent'), enforcement: { pods: GROUP.pods, egress: [] } };
+      const table = policyTable([sent], () => ['192.168.1.2']);
+      expect(await policies.load(table, undefined, NEVER)).toEqual({ outcome: 'loaded' });
+      const denials = createDenials();
+      denials.begin([sent]);
+      const eth0 = () => deviceCountersIn(run('cat /proc/net/dev\n')).find(isEth0);
+      const before = eth0();
+      const PINGS = 5;
+      // What a pod behind the CNF sends to a network beyond it.
+      peer?.(
+        `ip route replace 10.99.0.0/24 via 192.168.1.1\nping -c ${PINGS} -i 0.2 -W 1 10.99.0.1 || true\nip route del 10.99.0.0/24\n`,
+      );
+      const counters = await policies.denied(NEVER);
+      if (counters) denials.add(counters);
+      expect(denials.all()).toEqual([{ policy: 'ns/sent', direction: 'egress', packets: PINGS }]);
+      expect(run(`nft list counters table ${TABLE}\n`)).toContain(`packets ${PINGS} `);
+      expect(eth0()?.rxPackets).toBeGreaterThanOrEqual((before?.rxPackets ?? Infinity) + PINGS);
+      const look = 'ip -s -j link';
+      const [one = '', file = '', other = ''] = run(
+        `${look}; echo ===; cat /proc/net/dev; echo ===; ${look}\n`,
+      ).split('===');
+      const [least, most] = [countedByIp(one), countedByIp(other)];
+      const found = deviceCountersIn(file);
+      expect(found.map(({ name }) => name)).toContain('eth0');
+      for (const { name, ...counted } of found)
+        for (const [what, count] of Object.entries(counted)) {
+          const of = (links: readonly DeviceCounters[]) => links.find((link) => link.name === name);
+          expect(count).toBeGreaterThanOrEqual(Object(of(least))[what]);
+          expect(count).toBeLessThanOrEqual(Object(of(most))[what]);
+        }
+    },
+  );
 
   it('changes nothing for what nft refuses, or is only tried out', async () => {
     const kept = tableOf(['10.7.0.9']);

@@ -2,12 +2,13 @@
  * CNFSets and CNFs: made anew when they are deleted, written by the coordinator alone, and gone
  * with their CNFDeployment.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
 import { VERSION } from '#shared/own-version.ts';
+import { countersSchema } from '#shared/protocol/counters.ts';
 import { ROOT } from '../../run/product-files.ts';
 import { withOwnNamespaces } from '../../stack/own-namespaces.ts';
 import { observePods, until } from '../../stack/observe.ts';
@@ -51,6 +52,7 @@ it('mirrors set and pod in a CNFSet and a CNF that are made anew, and go without
     zone('lan1', 'ovn-net1'),
     rule('VirtualAddress', 'gateway', address),
   );
+  const before = countedByKernel();
   await applyFleet(cluster, { namespace, replicas: 1, version: '1', lateMs: 0, rules: 0 });
   const { currentRevision } = await waitForFleet(cluster, namespace, 'it serves', serves(1));
   const [pod] = await observePods(cluster, namespace, PURPOSE);
@@ -101,14 +103,22 @@ it('mirrors set and pod in a CNFSet and a CNF that are made anew, and go without
   await Promise.all(both.flatMap(changes));
   expect((await kubectl('annotate', 'cnf', pod.name, ...at, 'theirs=x')).code).toBe(0);
 
-  const seen = await until('the CNF has the addresses of its OpenWRT', async () => {
+  const seen = await until('the CNF has addresses and counters', async () => {
     const { status } = await one(namespace, 'cnfs');
-    return status?.['networks'] === undefined ? undefined : status;
+    return status?.['networks'] && status['counters'] ? status : undefined;
   });
   expect(seen).toMatchObject({
     agentVersion: VERSION,
     networks: expect.arrayContaining([{ device: 'net1', addresses: [expect.any(String)] }]),
   });
+  const { interfaces } = countersSchema.parse(seen['counters']);
+  const after = countedByKernel();
+  expect(interfaces.map(({ name }) => name).toSorted()).toEqual([...before.keys()].toSorted());
+  for (const { name, ...counters } of interfaces)
+    for (const [what, count] of Object.entries(counters)) {
+      expect(count).toBeGreaterThanOrEqual(before.get(name)?.get(what) ?? Infinity);
+      expect(count).toBeLessThanOrEqual(after.get(name)?.get(what) ?? -Infinity);
+    }
 
   const restart = 'fleet.sdewan.akraino.org/restart-service';
   expect((await kubectl('annotate', 'cnf', pod.name, ...at, `${restart}=firewall`)).code).toBe(0);
@@ -167,6 +177,25 @@ it('mirrors set and pod in a CNFSet and a CNF that are made anew, and go without
   expect(zones.slice(zones.indexOf('lan1')).filter((one) => !one.startsWith('lan1'))).toEqual([]);
   expect(zones.at(-1)).toBe('lan1,lan2');
 });
+
+const COUNTERS = ['rxBytes', 'rxPackets', 'rxDropped', 'txBytes', 'txPackets', 'txDropped'];
+/**
+ * Counters of each device of this machine, which pods that are processes share: not by the file
+ * that the agent reads.
+ */
+const countedByKernel = (): Map<string, Map<string, number>> => {
+  const folder = '/sys/class/net';
+  const fileOf = (what: string): string => what.replace(/[A-Z]/, (big) => `_${big.toLowerCase()}`);
+  const file = (name: string, of: string): number =>
+    Number(readFileSync(path.join(folder, name, 'statistics', of), 'utf8'));
+  const read = (name: string, what: string): number =>
+    file(name, fileOf(what)) + (what === 'rxDropped' ? file(name, 'rx_missed_errors') : 0);
+  return new Map(
+    readdirSync(folder)
+      .filter((name) => name !== 'lo' && existsSync(path.join(folder, name, 'statistics')))
+      .map((name) => [name, new Map(COUNTERS.map((what) => [what, read(name, what)]))]),
+  );
+};
 
 /** The priority of VRRP, at distance 0. */
 const NEAREST = 200;

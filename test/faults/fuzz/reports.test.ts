@@ -4,9 +4,11 @@
  */
 import { expect, it } from 'vitest';
 import { kinds } from '#shared/resources/registry.ts';
+import type { Counters } from '#shared/protocol/counters.ts';
 import { ruleStates, type Report } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { deviceCountersIn } from '../../../agent/report/counters.ts';
 import { Allowance } from '../../../coordinator/reports/memory-allowance.ts';
 import { createIntake } from '../../../coordinator/reports/intake.ts';
 import { Refusal } from '../../../coordinator/reports/refusal-codes.ts';
@@ -46,6 +48,7 @@ const app = createIntake({
   onReport: () => {},
   onPushedOut: () => undefined,
   onInformation: () => undefined,
+  onCounters: () => undefined,
   onCommentsLost: () => undefined,
   onTimes: () => undefined,
   onStateFolder: () => undefined,
@@ -80,7 +83,11 @@ const seedOf = (random: Random, index: number): Report => {
   if (shape === 1) return report({ bootId, sequence, repeats: sequence - PODS * 2, rules: [] });
   return report({ bootId, sequence });
 };
-const donors = [report({}), report({ pages: 2 }), report({ repeats: 1, rules: [] })];
+const counters: Counters = {
+  interfaces: deviceCountersIn('eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16'),
+  denied: [{ policy: 'edge/web', direction: 'ingress', packets: 1 }],
+};
+const donors = [report({ counters }), report({ pages: 2 }), report({ repeats: 1, rules: [] })];
 
 const once = async (random: Random, index: number): Promise<string | undefined> => {
   const of = pods[index % PODS] ?? cnfPod('none');

@@ -95,6 +95,7 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     publisherOf: (reportClient) =>
       createPublisher({
         changes: createChangeLog(clock),
+        counters: () => undefined,
         snapshot: status.snapshot,
         client: reportClient,
         boot,

@@ -2,6 +2,7 @@
  * What is known of a pod of a CNFDeployment, over what a roll-out asks: where it is, since when,
  * and how long it has been like that. Pure.
  */
+import type { Counters } from '#shared/protocol/counters.ts';
 import {
   MAX_IMAGES,
   type CnfObject,
@@ -22,6 +23,7 @@ export type CnfFacts = FleetPod & {
   agentVersion: string | undefined;
   /** Device -> addresses of its OpenWRT; empty: not known. */
   networks: Networks;
+  counters: Counters | undefined;
   /** It does not become ready by itself soon. */
   troubled: boolean;
   /** It has run once, with an agent that reports; what comes after that is no start. */
@@ -39,6 +41,7 @@ export type CnfFacts = FleetPod & {
 export type PodKnown = {
   agentVersion: string | undefined;
   networks: Networks;
+  counters: Counters | undefined;
   troubled: boolean;
   /** The time of the last report to this coordinator. */
   reportedAt: number | undefined;
@@ -57,6 +60,7 @@ export const cnfFactsOf = (pod: FleetPodObject, seen: FleetPod, known: PodKnown)
     images: imagesOf(pod),
     agentVersion: known.agentVersion,
     networks: known.networks,
+    counters: known.counters,
     troubled: known.troubled,
     provisioned: conditionOf(before, 'Provisioned')?.status === 'True' || runs(seen),
     reportedAt: known.reportedAt ?? momentOf(before?.lastReport),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Counters } from '#shared/protocol/counters.ts';
 import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import {
   cnfSetResource,
@@ -10,9 +11,10 @@ import {
   type CnfObject,
   type CnfObjectStatus,
 } from '#shared/resources/other-kinds/cnf.ts';
+import { timestamp } from '../../../rule-status/wording.ts';
 import { fleetReplicaSets } from '../apps.ts';
 import type { CnfFacts } from './facts.ts';
-import { networksInMs, wantedCnfOf, wantedSetOf } from './objects.ts';
+import { observedInMs, wantedCnfOf, wantedSetOf } from './objects.ts';
 import { steer, type Memory } from '../decide.ts';
 import { cnfFacts, facts, missing } from '../testing/facts.ts';
 
@@ -229,13 +231,29 @@ describe('a CNF', () => {
     const at = (address: string) => ({ networks: new Map([['net1', [address]]]) });
     const status = statusOf(at('10.0.0.2'));
     const wait = (nowMs: number) =>
-      networksInMs(cnfFacts('old-1', at('10.0.0.3')), status, NOW + nowMs);
+      observedInMs(cnfFacts('old-1', at('10.0.0.3')), status, NOW + nowMs);
     expect([wait(1_000), wait(60_000)]).toEqual([59_000, 0]);
     expect(statusOf(at('10.0.0.3'), status, NOW + 1_000)).toEqual(status);
     expect(statusOf(at('10.0.0.3'), status, NOW + 60_000).networks).toEqual([
       { device: 'net1', addresses: ['10.0.0.3'] },
     ]);
-    expect(networksInMs(cnfFacts('old-1', at('10.0.0.2')), status, NOW)).toBeUndefined();
+    expect(observedInMs(cnfFacts('old-1', at('10.0.0.2')), status, NOW)).toBeUndefined();
+  });
+
+  it('has counters in the same minute as addresses, and at once those that it did not have', () => {
+    const counting = (packets: number): Counters => ({
+      interfaces: [],
+      denied: [{ policy: 'edge/web', direction: 'ingress', packets }],
+    });
+    const networks = new Map([['net1', ['10.0.0.2']]]);
+    const first = statusOf({ networks });
+    const second = statusOf({ networks, counters: counting(1) }, first, NOW + 1_000);
+    expect(second).toMatchObject({ counters: counting(1), observedTime: timestamp(NOW + 1_000) });
+    const third = { networks, counters: counting(2) };
+    expect(statusOf(third, second, NOW + 60_000)).toEqual(second);
+    expect(statusOf(third, second, NOW + 61_000).counters).toEqual(counting(2));
+    // The next leader has no report yet.
+    expect(statusOf({ networks }, second, NOW + 61_000)).toEqual(second);
   });
 
   it('forgets what was said of another pod of its name', () => {

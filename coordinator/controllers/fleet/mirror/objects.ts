@@ -19,8 +19,8 @@ import { ownerOf } from '../deployment.ts';
 import type { RollOutStep } from '../decide.ts';
 
 const MAX_TEXT = 1_024;
-/** The administrator of an OpenWRT can change its addresses all the time. */
-const NETWORKS_MS = 60_000;
+/** What agents observe can change all the time. */
+const OBSERVED_MS = 60_000;
 const MAX_NAMED = 3;
 
 export type MirrorView = {
@@ -169,7 +169,7 @@ const cnfStatusOf = (
     images: pod.images.map((image) => truncated(image, MAX_TEXT)),
     ...agentVersionOf(pod, before),
     ...lastEventOf(conditions),
-    ...networksOf(pod, before, view.now),
+    ...observedOf(pod, before, view.now),
     ...(pod.actual !== undefined && { actualDistance: pod.actual }),
     ...(pod.reportedAt !== undefined && { lastReport: timestamp(pod.reportedAt) }),
     conditions,
@@ -194,27 +194,46 @@ const lastEventOf = (conditions: readonly FleetCondition[]): Pick<CnfObjectStatu
   return last ? { lastEvent: { reason: last.reason, time: last.lastTransitionTime } } : {};
 };
 
-/** Until other networks of the pod may be written, milliseconds; undefined: there are no others. */
-export const networksInMs = (
-  { networks, uid }: CnfFacts,
+/**
+ * Until what the agent of the pod observes may be written, milliseconds; undefined: that is written
+ * already. What was not known before is written at once.
+ */
+export const observedInMs = (
+  pod: CnfFacts,
   status: CnfObjectStatus | undefined,
   now: number,
 ): number | undefined => {
-  const before = status?.podUID === uid ? status : undefined;
-  if (networks.size === 0 || isDeepStrictEqual(listed(networks), before?.networks))
-    return undefined;
-  const writtenAt = before?.networksTime === undefined ? 0 : Date.parse(before.networksTime);
-  return Math.max(0, writtenAt + NETWORKS_MS - now);
+  const before = status?.podUID === pod.uid ? status : undefined;
+  const { networks, counters } = observedIn(pod);
+  const pairs = [
+    [networks, before?.networks],
+    [counters, before?.counters],
+  ] as const;
+  const others = pairs.filter(([is, was]) => is !== undefined && !isDeepStrictEqual(is, was));
+  if (others.length === 0) return undefined;
+  const at = before?.observedTime;
+  if (at === undefined || others.some(([, was]) => was === undefined)) return 0;
+  return Math.max(0, Date.parse(at) + OBSERVED_MS - now);
 };
 
-const networksOf = (
+/** Undefined: not known. */
+const observedIn = ({
+  networks,
+  counters,
+}: CnfFacts): Pick<CnfObjectStatus, 'networks' | 'counters'> =>
+  given({ networks: networks.size === 0 ? undefined : listed(networks), counters });
+
+const observedOf = (
   pod: CnfFacts,
   before: CnfObjectStatus | undefined,
   now: number,
-): Pick<CnfObjectStatus, 'networks' | 'networksTime'> =>
-  networksInMs(pod, before, now) === 0
-    ? { networks: listed(pod.networks), networksTime: timestamp(now) }
-    : given({ networks: before?.networks, networksTime: before?.networksTime });
+): Pick<CnfObjectStatus, 'networks' | 'counters' | 'observedTime'> => {
+  const { networks, counters, observedTime } = before ?? {};
+  const written = given({ networks, counters, observedTime });
+  return observedInMs(pod, before, now) === 0
+    ? { ...written, ...observedIn(pod), observedTime: timestamp(now) }
+    : written;
+};
 
 const listed = (networks: Networks): NonNullable<CnfObjectStatus['networks']> =>
   [...networks]

@@ -16,7 +16,7 @@ import type { CnfFacts } from './facts.ts';
 import { firstRollSet, type UserRequest } from '../requests.ts';
 import {
   goesWithItsPod,
-  networksInMs,
+  observedInMs,
   wantedCnfOf,
   wantedSetOf,
   type MirrorView,
@@ -129,7 +129,7 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
       return firstRollSet(all, set);
     },
     write: async (cnf, view, signal) => {
-      const laterMs = nextNetworksMs(view, ({ name }) =>
+      const laterMs = nextObservedMs(view, ({ name }) =>
         cnfs.store.byName(cnf.metadata.namespace, name),
       );
       const waitMs = await rounds.round(
@@ -155,12 +155,12 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
 };
 
 /** Those of a moment ago are written later. */
-const nextNetworksMs = (
+const nextObservedMs = (
   { now, pods }: MirrorView,
   cnfOf: (pod: CnfFacts) => CnfObject | undefined,
 ): number | undefined =>
   pods
-    .flatMap((pod) => networksInMs(pod, cnfOf(pod)?.status, now) || [])
+    .flatMap((pod) => observedInMs(pod, cnfOf(pod)?.status, now) || [])
     .reduce<number | undefined>((least, ms) => Math.min(least ?? ms, ms), undefined);
 
 const deploymentOf = ({ metadata, spec }: CnfSet | CnfObject): string =>

@@ -70,6 +70,7 @@ export const cnfFacts = (name: string, changes: Partial<CnfFacts> = {}): CnfFact
   images: ['openwrt:1'],
   agentVersion: '1.0.0',
   networks: new Map(),
+  counters: undefined,
   troubled: false,
   provisioned: true,
   reportedAt: 0,
