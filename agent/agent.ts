@@ -274,6 +274,10 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       for (const name of packages) metrics.drift.inc({ package: name });
     },
     onTransaction: (outcome) => metrics.transactions.inc({ outcome }),
+    onKeptWrong: () => {
+      log.error('what rules compile to has changed without a cause: please report this');
+      metrics.keptWrong.inc();
+    },
   });
   const loop = createLoop({
     driver,

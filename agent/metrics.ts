@@ -17,6 +17,7 @@ export type AgentMetrics = {
   transactions: Counter<'outcome'>;
   policySeconds: Histogram;
   drift: Counter<'package'>;
+  keptWrong: Counter;
   restarts: Counter<'service'>;
   reports: Counter<'outcome'>;
   /** Unix times. */
@@ -67,6 +68,11 @@ export const createAgentMetrics = (registry: Registry, readings: Readings): Agen
       'Repaired differences that no change of the rules explains.',
       'package',
     ),
+    keptWrong: new Counter({
+      name: 'sdewan_agent_kept_differences_total',
+      help: 'Plans that were others with all rules compiled anew: faults of the agent, which keeps nothing from pass to pass from then on.',
+      registers,
+    }),
     restarts: counter(
       'sdewan_agent_service_restarts_total',
       'Services of OpenWRT that users have had restarted.',

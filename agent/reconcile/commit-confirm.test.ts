@@ -75,7 +75,7 @@ const start = async (): Promise<void> => {
     clock: openwrt.clock,
     log: silentLogger,
   });
-  agent = await openAgent(openwrt, folder.path, commitConfirm);
+  agent = await openAgent(openwrt, folder.path, { commitConfirm });
   stopping = new AbortController();
   ended = commitConfirm.run(stopping.signal);
 };

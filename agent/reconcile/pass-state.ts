@@ -4,6 +4,7 @@
  * plan that follows from it is empty. Pure.
  */
 import type { Takeover } from '#shared/compile/adoption.ts';
+import type { Candidates } from '#shared/compile/candidates.ts';
 import { stampedIn } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { CompileInput, DeviceTable, LastGood, PodNetworks } from '#shared/compile/types.ts';
@@ -165,20 +166,28 @@ export type Circumstances = {
   refused: CompileInput['refused'];
 };
 
-export const planOf = (state: PassState, circumstances: Circumstances): Plan =>
-  makePlan({
-    ...state.input,
-    ...circumstances,
-    capabilities: state.read.capabilities,
-    withheld: state.withheld,
-    unusable: state.read.unusable,
-    observed: state.packages,
-    takenOver: inPlace(state.ledger.takenOver),
-    ownership: ownershipIn(state),
-    unsettled: new Set([...state.ledger.unsettled, ...state.doubtful]),
-    stuck: state.stuck,
-    quiet: state.quiet,
-  });
+/** `candidates`: those of the plan before. */
+export const planOf = (
+  state: PassState,
+  circumstances: Circumstances,
+  candidates?: Candidates,
+): Plan =>
+  makePlan(
+    {
+      ...state.input,
+      ...circumstances,
+      capabilities: state.read.capabilities,
+      withheld: state.withheld,
+      unusable: state.read.unusable,
+      observed: state.packages,
+      takenOver: inPlace(state.ledger.takenOver),
+      ownership: ownershipIn(state),
+      unsettled: new Set([...state.ledger.unsettled, ...state.doubtful]),
+      stuck: state.stuck,
+      quiet: state.quiet,
+    },
+    candidates,
+  );
 
 export const standingIn = (
   state: PassState,

@@ -1,3 +1,4 @@
+import { createCandidates, type Candidates } from '#shared/compile/candidates.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DELETING, namedSection, ruleOf } from '#shared/compile/testing.ts';
 import { ICN_FINALIZERS } from '#shared/names.ts';
@@ -742,11 +743,13 @@ describe('a restart of the firewall that a user asks for', () => {
   beforeEach(async () => {
     served = [];
     let due: typeof order | undefined = order;
-    agent = await openAgent(openwrt, folder.path, undefined, {
-      due: () => due,
-      served: ({ id }, done) => {
-        due = undefined;
-        served.push([id, done]);
+    agent = await openAgent(openwrt, folder.path, {
+      restart: {
+        due: () => due,
+        served: ({ id }, done) => {
+          due = undefined;
+          served.push([id, done]);
+        },
       },
     });
   });
@@ -777,4 +780,21 @@ describe('a restart of the firewall that a user asks for', () => {
     await agent.run([]);
     expect([reloads(), served]).toEqual([[], [['a', false]]]);
   });
+});
+
+it('finds every five minutes what is kept wrongly, and keeps nothing from then on', async () => {
+  const kept = createCandidates();
+  let first: ReturnType<Candidates> | undefined;
+  const stale: Candidates = (...all) => (first ??= kept(...all));
+  agent = await openAgent(openwrt, folder.path, { kept: stale });
+  const names = (): string[] => openwrt.sections('firewall').map(({ name }) => name);
+  await agent.run([drop('a')]);
+  await agent.run([drop('b')]);
+  expect(names()).toContain('sdewan_rule_a');
+  openwrt.clock.advance(300_000);
+  await agent.run([drop('b')]);
+  expect(names()).not.toContain('sdewan_rule_a');
+  await agent.run([drop('c')]);
+  expect(names()).toContain('sdewan_rule_c');
+  expect(agent.outcomes.filter((outcome) => outcome === 'kept wrong')).toHaveLength(1);
 });

@@ -1,8 +1,11 @@
 /**
  * One pass: reads OpenWRT, brings it to what the rules ask for, and reports the state of each rule.
  * Level-triggered: nothing of an earlier pass is trusted but the ledger, the last good specs and
- * the refusals.
+ * the refusals. What rules compile to is kept, since most are as before; now and then a plan is
+ * compared with one of all rules anew.
  */
+import { isDeepStrictEqual } from 'node:util';
+import { createCandidates, type Candidates } from '#shared/compile/candidates.ts';
 import type { LastGood } from '#shared/compile/types.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -59,6 +62,8 @@ export type PassDeps = {
   /** A difference in these packages that no change of the rules explains. */
   onDrift: (packages: readonly string[], sections: readonly DriftedSection[]) => void;
   onTransaction: (outcome: ApplyResult['outcome']) => void;
+  /** What was kept led elsewhere than all rules anew: nothing is kept from now on. */
+  onKeptWrong: () => void;
 };
 
 /** Gives the fingerprint of what it left. @throws OpenwrtError; the next pass finds the state. */
@@ -67,12 +72,29 @@ export type Pass = (input: PassInput, signal: AbortSignal) => Promise<Fingerprin
 /** A search that takes longer goes on in the next pass, so that other changes get their turn. */
 const MAX_TRIES = 40;
 
-export const createPass = (deps: PassDeps): Pass => {
+/** Between two comparisons with all rules anew; after drift and failures at once. */
+const WHOLE_AFTER_MS = 300_000;
+
+/** `kept`: what rules compile to, from one pass to the next. */
+export const createPass = (deps: PassDeps, kept: Candidates = createCandidates()): Pass => {
   const { driver, ledger, lastGood, refusals, kernelDrift, restart } = deps;
   /** What each package was brought to by this process, and on which OpenWRT. */
   let reached: Reached = { sections: new Map(), incarnation: '' };
   const patience = createPatience(deps.clock);
   const authors = createAuthors();
+  let candidates: Candidates | undefined = kept;
+  let wholeAt = deps.clock.monotonic() + WHOLE_AFTER_MS;
+  const firstPlan = (within: Within, state: PassState): Plan => {
+    const plan = planNow(within, state);
+    const now = deps.clock.monotonic();
+    if (candidates === undefined || now < wholeAt) return plan;
+    wholeAt = now + WHOLE_AFTER_MS;
+    const whole = planNow({ ...within, candidates: () => undefined }, state);
+    if (isDeepStrictEqual(plan, whole)) return plan;
+    candidates = undefined;
+    deps.onKeptWrong();
+    return whole;
+  };
   const tell = (standing: RuleStates): void => {
     authors.settle(standing.removed);
     deps.onStanding(standing);
@@ -84,7 +106,7 @@ export const createPass = (deps: PassDeps): Pass => {
     signal: AbortSignal,
   ): Promise<Fingerprint> => {
     const view = deps.commitConfirm.view(input.rules, lastGood.current());
-    const within = { ...deps, authors, view };
+    const within = { ...deps, authors, candidates: () => candidates, view };
     const seen = { ...input, rules: view.rules };
     const read = without(await driver.read(signal), refused);
     refusals.review(view.rules, read.incarnation);
@@ -97,9 +119,12 @@ export const createPass = (deps: PassDeps): Pass => {
     const restarted = restart.due();
     const anew = restarted ? loadedAnew(looked.state, restarted.service) : looked.state;
     const state = await takeOver(deps, anew, signal);
-    const plan = planNow(within, state);
+    const plan = firstPlan(within, state);
     const drift = driftOf({ plan, state, reached, inKernel: looked.drifted });
-    if (drift.packages.length > 0) deps.onDrift(drift.packages, drift.sections);
+    if (drift.packages.length > 0) {
+      wholeAt = 0;
+      deps.onDrift(drift.packages, drift.sections);
+    }
     if (plan.deltas.length > 0) tell(standingIn(state, plan, authors));
 
     const end = await bringAbout(within, { state, plan }, signal);
@@ -120,6 +145,7 @@ export const createPass = (deps: PassDeps): Pass => {
       try {
         return await once(input, refused, signal);
       } catch (error) {
+        wholeAt = 0;
         if (!(error instanceof OpenwrtPackageRefusedError) || refused.has(error.package))
           throw error;
         refused.set(error.package, error.why);
@@ -148,10 +174,14 @@ const canRestart = ({ packages, read }: PassState, service: string): boolean =>
   packages.has(service) && read.reloadable?.has(service) === true;
 
 type Look = { state: PassState; plan: Plan };
-type Within = PassDeps & { authors: Authors; view: View };
+type Within = PassDeps & {
+  authors: Authors;
+  candidates: () => Candidates | undefined;
+  view: View;
+};
 
 const planNow = (
-  { lastGood, refusals, authors, view }: Within,
+  { lastGood, refusals, authors, candidates, view }: Within,
   state: PassState,
   search?: Search,
 ): Plan => {
@@ -167,7 +197,8 @@ const planNow = (
       },
     ]);
   const refused = new Map([...suspects, ...refusals.current(), ...view.refused]);
-  const plan = planOf(state, { lastGood: view.lastGood(lastGood.current()), refused });
+  const circumstances = { lastGood: view.lastGood(lastGood.current()), refused };
+  const plan = planOf(state, circumstances, candidates());
   authors.note(plan.verdicts);
   return plan;
 };

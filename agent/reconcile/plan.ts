@@ -1,4 +1,5 @@
 /** The result of one look at everything: the verdicts, and what has to change on OpenWRT. Pure. */
+import type { Candidates } from '#shared/compile/candidates.ts';
 import { compile } from '#shared/compile/compile.ts';
 import { withoutStampsAlone } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
@@ -52,10 +53,12 @@ export type Plan = CompileResult & {
 
 const deltasIn = { uci: (name: string) => partOf(name).delta, icn: () => icnDeltaOf } as const;
 
-export const makePlan = (input: PlanInput): Plan => {
-  const { observed, takenOver, ownership, unsettled, capabilities, stuck, quiet } = input;
+/** `candidates`: those of the plan before. */
+export const makePlan = (input: PlanInput, candidates?: Candidates): Plan => {
+  const { takenOver, ownership, unsettled, stuck, quiet, ...known } = input;
+  const { observed, capabilities } = known;
   const ledger = new Set(ownership.ledger.keys());
-  const compiled = asFound(compile({ ...input, ledger }), input);
+  const compiled = asFound(compile({ ...known, ledger }, candidates), input);
   const deltas: UciDelta[] = [];
   const differing = new Set<string>();
   for (const [name, desired] of compiled.desired) {

@@ -6,6 +6,7 @@ import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Candidates } from '#shared/compile/candidates.ts';
 import { inputOf } from '#shared/compile/testing.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { kinds } from '#shared/resources/registry.ts';
@@ -157,8 +158,14 @@ export const NO_RESTART: PassDeps['restart'] = { due: () => undefined, served: (
 export const openAgent = async (
   openwrt: MemoryOpenwrt,
   folder: string,
-  commitConfirm: CommitConfirm = withoutCommitConfirm,
-  restart = NO_RESTART,
+  {
+    commitConfirm = withoutCommitConfirm,
+    restart = NO_RESTART,
+    kept,
+  }: Partial<Pick<PassDeps, 'restart'>> & {
+    commitConfirm?: CommitConfirm;
+    kept?: Candidates;
+  } = {},
 ): Promise<TestAgent> => {
   const ledger = await openLedger(join(folder, 'ledger.json'), silentLogger);
   const standings: RuleStates[] = [];
@@ -166,24 +173,28 @@ export const openAgent = async (
   const driftedSections: DriftedSection[] = [];
   const outcomes: string[] = [];
   const pace = createPace(openwrt.clock);
-  const pass = createPass({
-    driver: driverOf(openwrt),
-    commitConfirm,
-    kinds,
-    ledger,
-    lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),
-    refusals: createRefusals(openwrt.clock, revisionOf),
-    kernelDrift: createKernelDrift(openwrt.clock),
-    restart,
-    pace,
-    clock: openwrt.clock,
-    onStanding: (standing) => standings.push(standing),
-    onDrift: (packages, sections) => {
-      drifts.push(packages);
-      driftedSections.push(...sections);
+  const pass = createPass(
+    {
+      driver: driverOf(openwrt),
+      commitConfirm,
+      kinds,
+      ledger,
+      lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),
+      refusals: createRefusals(openwrt.clock, revisionOf),
+      kernelDrift: createKernelDrift(openwrt.clock),
+      restart,
+      pace,
+      clock: openwrt.clock,
+      onStanding: (standing) => standings.push(standing),
+      onDrift: (packages, sections) => {
+        drifts.push(packages);
+        driftedSections.push(...sections);
+      },
+      onTransaction: (outcome) => outcomes.push(outcome),
+      onKeptWrong: () => outcomes.push('kept wrong'),
     },
-    onTransaction: (outcome) => outcomes.push(outcome),
-  });
+    kept,
+  );
   const { networks, devices, secrets = new Map() } = inputOf([]);
   const usual = { networks, secrets, unservedKinds: [], paused: false, quiet: false };
   const known = { defaultRoute: undefined, byAddress: new Map(), ...devices };

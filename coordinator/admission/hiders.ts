@@ -5,7 +5,7 @@
  * leads to.
  */
 import * as z from 'zod';
-import { byPlace } from '#shared/compile/compile.ts';
+import { byPlace } from '#shared/compile/candidates.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';

@@ -1,6 +1,6 @@
 /** `sdewan rules` as a value and as text: in the order of OpenWRT's configuration. Pure. */
 import * as z from 'zod';
-import { byPlace } from '#shared/compile/compile.ts';
+import { byPlace } from '#shared/compile/candidates.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { rightsOf } from './rights.ts';

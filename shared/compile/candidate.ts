@@ -16,10 +16,11 @@ import { checkMetadata, checkSpec } from './check.ts';
 import { kindStampedOn, stamped } from './stamp.ts';
 import { ledgerKey, ownershipOf } from './ownership.ts';
 import type { Problem } from './check.ts';
+import { keyOf } from './in-use.ts';
 import { withoutInterface } from './networks.ts';
 import { revisionOf } from './revision.ts';
 import { secretKey } from './types.ts';
-import type { CompileInput } from './types.ts';
+import type { CompileInput, LastGood } from './types.ts';
 
 /** A spec of the rule that can be put into force, if its references are. */
 export type Rendering = {
@@ -38,6 +39,8 @@ const OF_SECRET: ReadonlySet<string> = new Set(['WaitingForSecret', 'InvalidSecr
 
 export type Candidate = {
   rule: RuleObject;
+  /** `keyOf` its kind and name. */
+  key: string;
   kind: KindDefinition;
   revision: string;
   /** Best first: the CR as it is, then the last good spec. */
@@ -53,11 +56,16 @@ export type Candidate = {
   claims: readonly string[];
 };
 
+/** A candidate sees no more than single packages of OpenWRT: `candidates.ts` notes which. */
+export type CandidateInput = Omit<CompileInput, 'rules' | 'observed'> & {
+  observed: Pick<CompileInput['observed'], 'get' | 'has'>;
+};
+
 /** Total: a rule that our own code fails at gets a problem, stays as it is, and stops no other. */
 export const candidateOf = (
   rule: RuleObject,
   kind: KindDefinition,
-  input: CompileInput,
+  input: CandidateInput,
 ): Candidate => {
   try {
     return candidate(rule, kind, input);
@@ -68,6 +76,7 @@ export const candidateOf = (
     const renderings = asItIs(kind, input, isOfRule, { generation, references: [] });
     return {
       rule,
+      key: keyOf(rule.kind, rule.metadata.name),
       kind,
       revision: revisionOf(rule),
       problem: {
@@ -84,19 +93,19 @@ export const candidateOf = (
   }
 };
 
-const candidate = (rule: RuleObject, kind: KindDefinition, input: CompileInput): Candidate => {
+const candidate = (rule: RuleObject, kind: KindDefinition, input: CandidateInput): Candidate => {
   const revision = revisionOf(rule);
-  const { generation = 0, uid } = rule.metadata;
+  const { generation = 0 } = rule.metadata;
   const current = attempt({ rule, kind, revision, generation, spec: rule.spec }, input);
-  const last = input.lastGood.get(uid);
-  const older =
-    last && last.revision !== revision ? attempt({ rule, kind, ...last }, input) : undefined;
+  const last = olderOf({ rule, revision }, input);
+  const older = last && attempt({ rule, kind, ...last }, input);
   const inMetadata = checkMetadata(kind, rule);
   const problem = inMetadata ? { ...inMetadata, verdict: 'failed' as const } : current.problem;
   const best = inMetadata ? undefined : current.rendering;
   const renderings = [best, older?.rendering].filter((rendering) => rendering !== undefined);
   return {
     rule,
+    key: keyOf(rule.kind, rule.metadata.name),
     kind,
     revision,
     problem,
@@ -104,6 +113,15 @@ const candidate = (rule: RuleObject, kind: KindDefinition, input: CompileInput):
     references: [...current.references, ...(older?.references ?? [])],
     claims: claimsOf(rule, kind, renderings),
   };
+};
+
+/** The last good spec, where it is another. */
+export const olderOf = (
+  { rule, revision }: Pick<Candidate, 'rule' | 'revision'>,
+  { lastGood }: Pick<CompileInput, 'lastGood'>,
+): ReturnType<LastGood['get']> => {
+  const last = lastGood.get(rule.metadata.uid);
+  return last?.revision === revision ? undefined : last;
 };
 
 const claimsOf = (
@@ -141,7 +159,7 @@ type Attempt = {
   problem?: JudgedProblem;
 };
 
-const attempt = (version: Version, input: CompileInput): Attempt => {
+const attempt = (version: Version, input: CandidateInput): Attempt => {
   const { rule, kind, generation } = version;
   const checked = checkSpec(kind, version.spec);
   if ('problem' in checked) {
@@ -174,7 +192,7 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
 const withoutKey = (
   { kind, spec, generation }: Version,
   context: RenderContext,
-  input: CompileInput,
+  input: CandidateInput,
   references: readonly Reference[],
 ): readonly Rendering[] => {
   const names = new Set(kind.uci?.render(spec, context).map(({ name }) => name));
@@ -200,7 +218,7 @@ const rendered = (
 /** Our sections for a rule as OpenWRT has them, with what was made with them; may be empty. */
 const asItIs = (
   { kind, uci }: KindDefinition,
-  { observed, ledger }: CompileInput,
+  { observed, ledger }: CandidateInput,
   isOfRule: (section: string) => boolean,
   of: Pick<Rendering, 'generation' | 'references'>,
 ): readonly Rendering[] => {
@@ -245,7 +263,7 @@ const sectionTwice = (
 const contextOf = (
   rule: RuleObject,
   kind: KindDefinition,
-  { networks, devices, place, secrets, observed, capabilities }: CompileInput,
+  { networks, devices, place, secrets, observed, capabilities }: CandidateInput,
 ): RenderContext => {
   const { metadata } = rule;
   return {
@@ -277,7 +295,7 @@ const unknownToApi = ({ kind, uci }: KindDefinition): JudgedProblem | undefined 
 
 const refusal = (
   { rule, revision }: Version,
-  { refused }: CompileInput,
+  { refused }: CandidateInput,
 ): JudgedProblem | undefined => {
   const refusedAs = refused.get(rule.metadata.uid);
   if (refusedAs?.revision !== revision) return undefined;
@@ -288,7 +306,7 @@ const refusal = (
 const unknownNetwork = (
   kind: KindDefinition,
   spec: unknown,
-  input: CompileInput,
+  input: CandidateInput,
 ): JudgedProblem | undefined => {
   const { networks } = input;
   const unknown = (kind.networks?.(spec) ?? []).find(({ network }) => !networks.has(network));
@@ -299,7 +317,7 @@ const unknownNetwork = (
 
 const whyUnknown = (
   network: string,
-  { networks, unresolved = new Map(), networkNames = [...networks.keys()] }: CompileInput,
+  { networks, unresolved = new Map(), networkNames = [...networks.keys()] }: CandidateInput,
 ): Omit<JudgedProblem, 'message'> & { words: string } => {
   const has = itHas(networkNames);
   const meanings = unresolved.get(network) ?? [];
@@ -321,7 +339,7 @@ const whyUnknown = (
 const missingDevice = (
   kind: KindDefinition,
   spec: unknown,
-  { devices }: CompileInput,
+  { devices }: CandidateInput,
 ): JudgedProblem | undefined => {
   const missing = (kind.devices?.(spec) ?? []).find(
     ({ device }) => deviceIn(devices, device) === undefined,
@@ -337,7 +355,7 @@ const missingDevice = (
   };
 };
 
-const deviceIn = (devices: CompileInput['devices'], device: string): string | undefined => {
+const deviceIn = (devices: CandidateInput['devices'], device: string): string | undefined => {
   if (!device.startsWith('#')) return device;
   return device === DEFAULT_DEVICE
     ? devices?.defaultRoute
@@ -347,7 +365,7 @@ const deviceIn = (devices: CompileInput['devices'], device: string): string | un
 const missingSecret = (
   kind: KindDefinition,
   spec: unknown,
-  { secrets }: CompileInput,
+  { secrets }: CandidateInput,
 ): JudgedProblem | undefined => {
   const missing = (kind.secrets?.(spec) ?? []).find(
     ({ name, key }) => secrets?.has(secretKey(name, key)) !== true,
@@ -363,7 +381,7 @@ const missingSecret = (
 
 const missingPackage = (
   { uci }: KindDefinition,
-  { observed, unusable }: CompileInput,
+  { observed, unusable }: CandidateInput,
 ): JudgedProblem | undefined => {
   if (uci === undefined || observed.has(uci.package)) return undefined;
   const why = unusable?.get(uci.package);

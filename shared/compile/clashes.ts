@@ -29,9 +29,11 @@ export const clashesOf = (
   );
   for (const [name, judge] of judges) {
     const authors = new Map(
-      [...forces.inForce]
-        .filter(([{ kind }]) => kind.uci?.package === name)
-        .flatMap(([author, { sections }]) => sections.map((each) => [each.name, author] as const)),
+      [...forces.inForce].flatMap(([author, { sections }]) =>
+        author.kind.uci?.package === name
+          ? sections.map((each) => [each.name, author] as const)
+          : [],
+      ),
     );
     const isOurs = ownershipOf(name, ledger);
     const others = (observed.get(name)?.sections ?? []).filter((section) => !isOurs(section));

@@ -6,31 +6,30 @@
 import { inDialect } from '../resources/dialect.ts';
 import type { KindDefinition } from '../resources/kind.ts';
 import { partsBeside } from '../resources/parts.ts';
-import { kinds as registry, placeOf } from '../resources/registry.ts';
+import { kinds as registry } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import type { UciSection } from '../uci/model.ts';
 import { thereIs } from '../util/few.ts';
-import { oncePerNames } from '../util/memo.ts';
-import { candidateOf } from './candidate.ts';
+import { oncePerNames, oncePerObject } from '../util/memo.ts';
 import type { Candidate, JudgedProblem, Rendering } from './candidate.ts';
+import { createCandidates, type Candidates } from './candidates.ts';
 import { namesakeOf, nameProblems } from './claims.ts';
 import { clashesOf } from './clashes.ts';
 import { forcesOf } from './forces.ts';
 import type { Forces } from './forces.ts';
 import { compare, isBeingDeleted, keptInUse, keyOf } from './in-use.ts';
 import { othersOf } from './ownership.ts';
-import { orderOf, revisionOf } from './revision.ts';
+import { revisionOf } from './revision.ts';
 import type { CompileInput, CompileResult, Verdict } from './types.ts';
 
-export const compile = (input: CompileInput): CompileResult => {
+/** `candidates`: those of the compilation before. The result is the same without them. */
+export const compile = (
+  input: CompileInput,
+  candidates: Candidates = createCandidates(),
+): CompileResult => {
   const kinds = inDialect(registry, input.capabilities.dialect);
-  const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
-  const all = new Map<RuleObject, Candidate>();
-  for (const rule of [...input.rules].sort(byPlace)) {
-    const kind = byName.get(rule.kind);
-    if (kind) all.set(rule, candidateOf(rule, kind, input));
-  }
+  const all = candidates(input, new Map(kinds.map((kind) => [kind.kind, kind])));
   const kept = keptInUse(input.rules, (rule) => all.get(rule)?.references ?? []);
   const needed = [...all.values()].filter(
     ({ rule }) =>
@@ -42,23 +41,21 @@ export const compile = (input: CompileInput): CompileResult => {
   const forces = forcesOf(
     needed.filter((candidate) => !unnamed.has(candidate)),
     others,
-    new Set(needed.map(({ rule: { kind, metadata } }) => keyOf(kind, metadata.name))),
+    new Set(needed.map(({ key }) => key)),
   );
   const desired = desiredOf(forces, kinds);
   const clashes = clashesOf(kinds, { ...input, forces, desired });
+  const problems = new Map(
+    needed.map((each) => [each.key, (unnamed.get(each) ?? each.problem)?.reason]),
+  );
   const situation: Situation = {
     kept,
     unnamed,
     forces,
     clashes,
-    problems: new Map(),
+    problems,
     others: othersBy(needed),
   };
-  for (const candidate of needed) {
-    const { kind, metadata } = candidate.rule;
-    const problem = unnamed.get(candidate) ?? candidate.problem;
-    situation.problems.set(keyOf(kind, metadata.name), problem?.reason);
-  }
   const neededSet = new Set(needed);
   return {
     desired,
@@ -72,13 +69,6 @@ export const compile = (input: CompileInput): CompileResult => {
     }),
   };
 };
-
-/** The order of our sections in a package. */
-export const byPlace = (a: RuleObject, b: RuleObject): number =>
-  (orderOf(a) ?? 0) - (orderOf(b) ?? 0) ||
-  compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
-  placeOf(a.kind) - placeOf(b.kind) ||
-  compare(a.metadata.name, b.metadata.name);
 
 const desiredOf = (
   { inForce }: Forces,
@@ -115,32 +105,51 @@ type Situation = {
   unnamed: ReadonlyMap<Candidate, JudgedProblem>;
   forces: Forces;
   clashes: ReadonlyMap<Candidate, string>;
-  problems: Map<string, string | undefined>;
+  problems: ReadonlyMap<string, string | undefined>;
   /** What may have been meant by a name of that kind that is not there. */
   others: (kind: string) => string;
 };
 
+/** What decides about a candidate beside itself. */
+type Found = {
+  rendering: Rendering | undefined;
+  problem: JudgedProblem | undefined;
+  user?: RuleObject | undefined;
+  clash?: string | undefined;
+};
+
 const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
-  const { rule, kind } = candidate;
   const rendering = situation.forces.inForce.get(candidate);
+  const problem = problemOf(candidate, situation);
+  const user = situation.kept.get(candidate.rule.metadata.uid);
+  const clash = situation.clashes.get(candidate);
+  const isOfItself = rendering === candidate.renderings[0] && problem === candidate.problem;
+  return isOfItself && user === undefined && clash === undefined
+    ? verdictByItself(candidate)
+    : verdictWith(candidate, { rendering, problem, user, clash });
+};
+
+const verdictWith = (candidate: Candidate, { rendering, problem, user, clash }: Found): Verdict => {
   const base = {
-    ...emptyVerdict(rule, candidate.revision),
+    ...emptyVerdict(candidate.rule, candidate.revision),
     generationInForce: rendering?.generation,
-    sections: rendering ? placesOf(kind.uci?.package ?? '', rendering) : [],
+    sections: rendering ? placesOf(candidate.kind.uci?.package ?? '', rendering) : [],
   };
-  const user = situation.kept.get(rule.metadata.uid);
   if (user) {
     const message = `stays in force because ${user.kind} ${user.metadata.name} refers to it`;
     return { ...base, verdict: 'pending', reason: 'InUse', message };
   }
-  const problem = problemOf(candidate, situation);
   if (!problem) {
     const wanted = { verdict: 'wanted', reason: 'Applying', message: '' } as const;
-    const clash = situation.clashes.get(candidate);
     return { ...base, ...earlierOf(candidate), ...wanted, ...(clash !== undefined && { clash }) };
   }
   return { ...base, ...problem, message: problem.message.slice(0, MAX_MESSAGE_LENGTH) };
 };
+
+/** So that what follows from a verdict need not be made anew either. */
+const verdictByItself = oncePerObject((candidate: Candidate): Verdict =>
+  verdictWith(candidate, { rendering: candidate.renderings[0], problem: candidate.problem }),
+);
 
 const earlierOf = ({ kind, renderings }: Candidate): Pick<Verdict, 'earlier'> => {
   const [, before] = renderings;

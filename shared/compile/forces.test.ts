@@ -11,6 +11,7 @@ const to = (name: string): Reference => ({ path: `spec.${name}`, kind: 'Any', na
 /** Its renderings, best first, each by the names that it refers to. */
 const candidate = (name: string, ...renderings: string[][]): Candidate => ({
   rule: ruleOf('Any', name, {}),
+  key: `Any/${name}`,
   kind,
   revision: '',
   problem: undefined,

@@ -23,11 +23,10 @@ export const forcesOf = (
   others: Others,
   claimed: ReadonlySet<string>,
 ): Forces => {
-  const left = new Map(candidates.map((candidate) => [candidate, [...candidate.renderings]]));
+  /** The place of the best one that is left among the renderings of its candidate. */
+  const best = new Map(candidates.map((candidate) => [candidate, 0]));
   const standing = new Set<string>();
-  for (const { rule, renderings } of candidates) {
-    if (renderings.length > 0) standing.add(keyOf(rule.kind, rule.metadata.name));
-  }
+  for (const { key, renderings } of candidates) if (renderings.length > 0) standing.add(key);
   const stands = ({ kind, name }: Reference) => {
     const key = keyOf(kind, name);
     return standing.has(key) || (others.named.has(key) && !claimed.has(key));
@@ -36,19 +35,20 @@ export const forcesOf = (
   const waitsFor = new Map<Candidate, Reference>();
   for (let changed = true; changed;) {
     changed = false;
-    for (const [candidate, renderings] of left) {
-      const lacking = renderings[0]?.references.find((reference) => !stands(reference));
+    for (const [candidate, at] of best) {
+      const { key, renderings } = candidate;
+      const lacking = renderings[at]?.references.find((reference) => !stands(reference));
       if (!lacking) continue;
       changed = true;
       if (!waitsFor.has(candidate)) waitsFor.set(candidate, lacking);
-      renderings.shift();
-      const { kind, metadata } = candidate.rule;
-      if (renderings.length === 0) standing.delete(keyOf(kind, metadata.name));
+      best.set(candidate, at + 1);
+      if (at + 1 === renderings.length) standing.delete(key);
     }
   }
 
   const inForce = new Map<Candidate, Rendering>();
-  for (const [candidate, [rendering]] of left) {
+  for (const [candidate, at] of best) {
+    const rendering = candidate.renderings[at];
     if (rendering) inForce.set(candidate, rendering);
   }
   return { inForce, waitsFor };

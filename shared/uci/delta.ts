@@ -76,6 +76,7 @@ export const isEmptyDelta = ({ remove, set, append }: UciDelta): boolean =>
 
 /** Type, options and list order; neither the order of options nor options that are empty count. */
 export const sectionsEqual = (a: UciSection, b: UciSection): boolean => {
+  if (a === b) return true;
   if (a.type !== b.type || a.name !== b.name) return false;
   const stored = Object.entries(a.options).filter(([, value]) => value.length > 0);
   const other = Object.values(b.options).filter((value) => value.length > 0);

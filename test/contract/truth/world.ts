@@ -144,6 +144,9 @@ export const startWorld = async (
         lies.push(...liesIn(reports(), { rules, left }, journal));
       },
       onDrift: () => undefined,
+      onKeptWrong: () => {
+        throw new Error('a plan is another with all rules anew');
+      },
       onTransaction: () => undefined,
     });
     const pass: Agent['pass'] = (now, unservedKinds = []) => {

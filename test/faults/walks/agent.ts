@@ -139,6 +139,9 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     clock,
     onStanding: status.setStanding,
     onDrift: () => undefined,
+    onKeptWrong: () => {
+      throw new Error('a plan is another with all rules anew');
+    },
     onTransaction: () => undefined,
   });
   const loop = createLoop({

@@ -149,6 +149,9 @@ export const openPass = async (
       drift += 1;
     },
     onTransaction: (outcome) => transactions.push(outcome),
+    onKeptWrong: () => {
+      throw new Error('a plan is another with all rules anew');
+    },
   });
   const networks = parseNetworks(options.networks ?? SEED_NETWORKS);
   const { secrets = NO_SECRETS } = options;
