@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { LEDGER_FILE } from '#shared/inject/state-directory.ts';
-import { POLICY_TABLE } from '#shared/policy/table.ts';
+import { POLICY_TABLE } from '#shared/policy/nft-table.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { createClientCounter } from '#shared/kube/figures.ts';

@@ -16,7 +16,7 @@ const notReadyAfter = (unansweredForMs: number | undefined): readonly string[] =
     client: { unansweredForMs: () => unansweredForMs } as unknown as KubeClient,
     kinds: [],
     revisionOf: () => '',
-    tiesOf: () => [],
+    indexKeysOf: () => [],
     isRead: () => false,
     namespace: undefined,
     silentAfterMs: 45_000,

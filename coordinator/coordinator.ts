@@ -57,7 +57,7 @@ export type CoordinatorOptions = {
   kinds: readonly WatchedKind[];
   revisionOf: (object: RuleObject) => string;
   /** By what else rules are looked up. `filter`: `filterOf` it. */
-  tiesOf: (object: RuleObject, filter: unknown) => readonly string[];
+  indexKeysOf: (object: RuleObject, filter: unknown) => readonly string[];
   /** Whether the generators read the rules of a kind. */
   isRead: (kind: string) => boolean;
   /** The only one to look after; undefined: all. */
@@ -180,7 +180,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     namespace,
     kinds,
     revisionOf: options.revisionOf,
-    tiesOf: options.tiesOf,
+    indexKeysOf: options.indexKeysOf,
     isRead: options.isRead,
     client,
     clock,

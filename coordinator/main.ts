@@ -23,7 +23,7 @@ import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger, type Logger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/metrics/registry.ts';
 import type { Registry } from '#shared/metrics/prometheus.ts';
-import { tiesOf } from './admission/ties.ts';
+import { indexKeysOf } from './admission/index-keys.ts';
 import { createCoordinator, type Coordinator } from './coordinator.ts';
 import { createRollOutMetrics } from './controllers/fleet/metrics.ts';
 import { createPolicyMetrics } from './controllers/network-policy/metrics.ts';
@@ -72,7 +72,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     tracing,
     kinds: [...agentKinds, policyEnforcementResource],
     revisionOf,
-    tiesOf,
+    indexKeysOf,
     isRead: (kind) => readKinds.has(kind),
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
     wasApiServerAway: apiServer.wasAway,

@@ -13,7 +13,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Registry } from '#shared/metrics/prometheus.ts';
 import { createAdmissionApp } from './admission/app.ts';
-import { createCachedWorld } from './admission/cached-world.ts';
+import { createCachedFacts } from './admission/cached-facts.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
 import { createCnfDeploymentWebhook } from './admission/cnf/cnf-deployments.ts';
 import { createGates } from './admission/cnf/gate.ts';
@@ -23,7 +23,7 @@ import { createPodWebhook, createSecondCnfWebhook } from './admission/cnf/inject
 import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.ts';
 import type { ReferenceMode } from './admission/decide.ts';
 import { managedNetworksOr } from './admission/managed-networks.ts';
-import { createLiveWorld } from './admission/live-world.ts';
+import { createLiveFacts } from './admission/live-facts.ts';
 import { nameWhoAsks } from './admission/requests.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
 import { createBindingsController } from './controllers/bindings/controller.ts';
@@ -105,9 +105,9 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     clock,
     log,
   });
-  const cache = createCachedWorld({
+  const cache = createCachedFacts({
     client,
-    rules: (ties, most) => rules.tied(ties, most),
+    rules: (indexKeys, most) => rules.tied(indexKeys, most),
     networkAnnotations: (name, purpose) => [
       ...workloads
         .ofNamespace(name)
@@ -128,7 +128,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     clock,
     log,
   });
-  const live = createLiveWorld(client);
+  const live = createLiveFacts(client);
   const lookups = createCnfLookups(client);
   const gates = createGates({ client, lookups, log });
   const portsGate = createPortsGate({ client });
@@ -142,7 +142,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       checks,
       bucketTypes: options.bucketTypes,
       referenceMode: options.referenceMode,
-      cached: cache.world,
+      cached: cache.source,
       live,
     });
 

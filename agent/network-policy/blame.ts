@@ -7,7 +7,7 @@ import {
   wholeFile,
   type PolicyTable,
   type TableEntry,
-} from '#shared/policy/table.ts';
+} from '#shared/policy/nft-table.ts';
 
 /** nft names the file, the line from 1, and columns. */
 const PLACE = /^[^\n:]*:(\d+):\d+-\d+: /gm;

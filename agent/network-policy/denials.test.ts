@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { TableEntry } from '#shared/policy/table.ts';
+import type { TableEntry } from '#shared/policy/nft-table.ts';
 import { Registry } from '#shared/metrics/prometheus.ts';
 import { createAgentMetrics } from '../metrics.ts';
 import { createDenials, type Denials } from './denials.ts';

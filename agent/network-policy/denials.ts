@@ -3,7 +3,7 @@
  * kernel's counters begin at 0 with each table that is loaded as a whole; what they had since they
  * were last read is lost then.
  */
-import { countedBy, type TableEntry } from '#shared/policy/table.ts';
+import { countedBy, type TableEntry } from '#shared/policy/nft-table.ts';
 import { OTHER_POLICIES, type Denied } from '#shared/protocol/counters.ts';
 
 export type Denials = {

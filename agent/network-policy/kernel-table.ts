@@ -1,5 +1,5 @@
 /** The table of policies in the kernel: what is wanted, what it holds, and how it is replaced. */
-import { policyTable, type PolicyTable } from '#shared/policy/table.ts';
+import { policyTable, type PolicyTable } from '#shared/policy/nft-table.ts';
 import type { PolicyEnforcement } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
 import { MAX_TAKEN, MAX_TAKEN_OF_NAMESPACE } from '#shared/policy/bounds.ts';
-import { wholeFile, type PolicyTable } from '#shared/policy/table.ts';
+import { wholeFile, type PolicyTable } from '#shared/policy/nft-table.ts';
 import type { PolicyEnforcement } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';

@@ -13,7 +13,7 @@ import {
   policyTable,
   type PolicyTable,
   type TableEntry,
-} from '#shared/policy/table.ts';
+} from '#shared/policy/nft-table.ts';
 import { enforcementOf } from '#shared/resources/enforcement-lines.ts';
 import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
 import type {

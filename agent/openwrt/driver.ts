@@ -5,7 +5,7 @@
 import type { DriverChoice } from '#shared/inject/drivers.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { Information } from '#shared/protocol/information.ts';
-import type { PolicyTable } from '#shared/policy/table.ts';
+import type { PolicyTable } from '#shared/policy/nft-table.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed. */

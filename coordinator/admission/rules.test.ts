@@ -6,7 +6,7 @@ import { bucketChecks, ruleChecks } from './checks/list.ts';
 import type { ReferenceMode } from './decide.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhookDeps } from './rules.ts';
 import { requestOf, rule, worldOf, zone } from './testing/changes.ts';
-import type { World } from './world.ts';
+import type { FactSource } from './fact-source.ts';
 
 const { signal } = new AbortController();
 const reject = (spec: object = {}, metadata = {}) =>
@@ -26,7 +26,7 @@ const setUp = (some: {
     checks: some.checks ?? ruleChecks,
     bucketTypes: ['basic'],
     referenceMode: some.mode ?? 'deny',
-    cached: (): World | undefined => cached,
+    cached: (): FactSource | undefined => cached,
     live,
   });
   return { webhook, live, cached };

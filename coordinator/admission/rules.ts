@@ -24,7 +24,7 @@ import {
   type ReviewedObject,
   type ReviewVerdict,
 } from './review.ts';
-import { gatherFacts, type LiveWorld, type World } from './world.ts';
+import { gatherFacts, type LiveFacts, type FactSource } from './fact-source.ts';
 
 export type RuleWebhookDeps = {
   /** Those that are no rules are checked by themselves only. */
@@ -33,9 +33,9 @@ export type RuleWebhookDeps = {
   bucketTypes: readonly string[];
   referenceMode: ReferenceMode;
   /** Undefined until the caches are complete. */
-  cached: () => World | undefined;
+  cached: () => FactSource | undefined;
   /** Asked before a denial alone: else each author could have all rules listed for a warning. */
-  live: LiveWorld;
+  live: LiveFacts;
 };
 
 export type RuleWebhook = (
@@ -49,12 +49,12 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
   const find = async (
     checks: readonly ListedCheck[],
     change: RuleChange,
-    world: World | LiveWorld,
+    source: FactSource | LiveFacts,
     signal: AbortSignal,
   ): Promise<FailedCheck[]> => {
     const needs = new Set(checks.flatMap((check) => check.needs));
     const kinds = kindsInQuestion(change, deps.kinds);
-    const facts = await gatherFacts(world, change, needs, { kinds, signal });
+    const facts = await gatherFacts(source, change, needs, { kinds, signal });
     return findRefusals(checks, change, facts, context);
   };
 

@@ -13,7 +13,7 @@ export const createRollOuts = (
     ...options,
     kinds: [cnfDeploymentResource],
     revisionOf: () => '',
-    tiesOf: ({ metadata, spec }) => {
+    indexKeysOf: ({ metadata, spec }) => {
       const purpose = specSchema.safeParse(spec).data?.template.metadata.labels[PURPOSE_LABEL];
       return purpose === undefined ? [] : [`${metadata.namespace}/${purpose}`];
     },

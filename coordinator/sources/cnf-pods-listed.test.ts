@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { keptRbac, rbacOf } from '../admission/buckets/bindings.ts';
-import { createLiveWorld } from '../admission/live-world.ts';
+import { createLiveFacts } from '../admission/live-facts.ts';
 import { createCnfLookups } from '../admission/cnf/lookups.ts';
 import { serviceOf } from '../controllers/generated-rules/services/service.ts';
 import { cnfPodOf } from './cnf-pod.ts';
@@ -103,7 +103,7 @@ it('lists nothing in a review but in pages, and of resources of which little is 
     get: () => Promise.reject(new Error('not asked for')),
   };
   const { signal } = new AbortController();
-  const live = createLiveWorld(client);
+  const live = createLiveFacts(client);
   await live.grants({ username: 'u', groups: [] }, 'edge', signal);
   const change = { namespace: 'edge', purpose: 'cnf' };
   await live.purposes(change, signal);

@@ -13,8 +13,8 @@ import { ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION, PURPOSE_LABEL } from '#shar
 export type KeptRule = RuleObject & {
   /** `revisionOf` the object as it came. */
   revision: string;
-  /** `tiesOf` it. */
-  ties: readonly string[];
+  /** `indexKeysOf` it. */
+  indexKeys: readonly string[];
   /** `shapeOf` it. */
   shape: string | undefined;
   /** `filterOf` it. */
@@ -22,16 +22,16 @@ export type KeptRule = RuleObject & {
 };
 
 export const isKept = (object: RuleObject): object is KeptRule =>
-  'revision' in object && 'ties' in object;
+  'revision' in object && 'indexKeys' in object;
 
 const READ: ReadonlySet<string> = new Set([ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION]);
 
 const MAX_SHAPE_LENGTH = 256;
 
 /**
- * What of a rule its revision and its ties are made of, in short: two versions of a rule with the
- * same shape have the same of both. Undefined when that cannot be told. A generation has one spec;
- * annotations and labels do not move it.
+ * What of a rule its revision and its index keys are made of, in short: two versions of a rule with
+ * the same shape have the same of both. Undefined when that cannot be told. A generation has one
+ * spec; annotations and labels do not move it.
  */
 export const shapeOf = ({ metadata }: RuleObject): string | undefined => {
   const { annotations, generation, labels } = metadata;

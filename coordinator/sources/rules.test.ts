@@ -25,7 +25,10 @@ beforeEach(() => {
 afterEach(() => stop.abort());
 
 /** Watches as the API server would let it: `after` gives an event, and waits until it is in. */
-const watching = async (tiesOf?: RulesOptions['tiesOf'], options: Partial<RulesOptions> = {}) => {
+const watching = async (
+  indexKeysOf?: RulesOptions['indexKeysOf'],
+  options: Partial<RulesOptions> = {},
+) => {
   const watch = new PassThrough();
   let received = Promise.withResolvers<void>();
   const client = {
@@ -41,7 +44,7 @@ const watching = async (tiesOf?: RulesOptions['tiesOf'], options: Partial<RulesO
     kinds: [{ ...ruleResource, schema: objectSchema.loose() }],
     revisionOf: () => 'r1',
     ...options,
-    ...(tiesOf && { tiesOf }),
+    ...(indexKeysOf && { indexKeysOf }),
     clock: systemClock,
     log: silentLogger,
     onChange: () => received.resolve(),
@@ -57,13 +60,14 @@ const watching = async (tiesOf?: RulesOptions['tiesOf'], options: Partial<RulesO
   return { rules, after };
 };
 
-it('rules are found by the ties that they have now', async () => {
+it('rules are found by the index keys that they have now', async () => {
   let asked = 0;
   const { rules, after } = await watching((_, filter) => {
     asked += 1;
     return [(filter as { src: string }).src];
   });
-  const found = (): number[] => ['lan1', 'wan'].map((tie) => rules.tied([tie, tie]).length);
+  const found = (): number[] =>
+    ['lan1', 'wan'].map((indexKey) => rules.tied([indexKey, indexKey]).length);
 
   expect(found()).toEqual([1, 0]);
 
@@ -91,7 +95,7 @@ it('counts an answer about a rule until the watch shows a later version, whichev
   expect(rules.get('rule-1')?.rule.deletedAt).toBeDefined();
 });
 
-it('keeps of a rule that is not read what does not grow with it, and revision and ties of all of it', async () => {
+it('keeps of a rule that is not read what does not grow with it, and revision and index keys of all of it', async () => {
   const { rules, after } = await watching(({ spec }) => [(spec as { src: string }).src], {
     isRead: () => false,
     revisionOf: ({ spec }) => JSON.stringify(spec).slice(0, 12),
@@ -109,7 +113,7 @@ it('keeps of a rule that is not read what does not grow with it, and revision an
   const kept = rules.get('rule-1');
   expect(kept?.rule).toMatchObject({ revision: '{"src":"lan1', purpose: 'cnf-1' });
   expect(rules.tied([`lan1${large}`])).toEqual([kept?.object]);
-  expect(JSON.stringify({ ...kept?.object, ties: [] }).length).toBeLessThan(1_000);
+  expect(JSON.stringify({ ...kept?.object, indexKeys: [] }).length).toBeLessThan(1_000);
   const answer = versionOf('3', `lan1${large}`, { generation: 2 });
   expect(JSON.stringify(rules.learn(answer)?.rule)).not.toContain(large);
   expect(rules.get('rule-1')?.object.spec).toBeUndefined();

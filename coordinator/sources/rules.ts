@@ -28,7 +28,7 @@ export type RulesOptions = {
   kinds: readonly WatchedKind[];
   revisionOf: (object: RuleObject) => string;
   /** By what else rules are found: `tied`. `filter`: `filterOf` it. */
-  tiesOf?: (object: RuleObject, filter: unknown) => readonly string[];
+  indexKeysOf?: (object: RuleObject, filter: unknown) => readonly string[];
   /** Whether more is read of such rules than what identifies them, and so kept. Default: all. */
   isRead?: (kind: string) => boolean;
   client: KubeClient;
@@ -45,7 +45,7 @@ export class Rules {
   readonly #watched = new Map<string, RuleVersion>();
   /** What we wrote, or read past the watch. */
   readonly #answers = createOwnWrites(({ object }: RuleVersion) => object);
-  /** By `namespace/purpose`, and by their ties. */
+  /** By `namespace/purpose`, and by their index keys. */
   readonly #index = new Index();
 
   constructor(options: RulesOptions) {
@@ -92,12 +92,12 @@ export class Rules {
   }
 
   /**
-   * The CRs that have one of these ties, those being deleted included; none where there are more
-   * than `most`. Costs what is found, however many there are beside.
+   * The CRs that have one of these index keys, those being deleted included; none where there are
+   * more than `most`. Costs what is found, however many there are beside.
    */
-  tied(ties: readonly string[], most = Number.POSITIVE_INFINITY): RuleObject[] {
-    if (ties.some((tie) => this.#index.ids(tie).size > most)) return [];
-    const uids = new Set(ties.flatMap((tie) => [...this.#index.ids(tie)]));
+  tied(indexKeys: readonly string[], most = Number.POSITIVE_INFINITY): RuleObject[] {
+    if (indexKeys.some((indexKey) => this.#index.ids(indexKey).size > most)) return [];
+    const uids = new Set(indexKeys.flatMap((indexKey) => [...this.#index.ids(indexKey)]));
     return [...uids].flatMap((uid) => this.get(uid)?.object ?? []);
   }
 
@@ -123,7 +123,7 @@ export class Rules {
       const watched = this.#version(resource, object);
       this.#watched.set(uid, watched);
       // Most events are about a status; the spec would be parsed for each.
-      if (!old || !sameTies(old, object)) this.#index.set(uid, keysOf(object, watched.rule));
+      if (!old || !sameKeys(old, object)) this.#index.set(uid, keysOf(object, watched.rule));
     }
     this.#options.onChange(uid, type === 'deleted');
   }
@@ -134,26 +134,30 @@ export class Rules {
   }
 
   #kept(object: RuleObject): KeptRule {
-    const { isRead = () => true, revisionOf, tiesOf } = this.#options;
+    const { isRead = () => true, revisionOf, indexKeysOf } = this.#options;
     const known = this.#watched.get(object.metadata.uid)?.object;
     const shape = shapeOf(object);
     // Most versions of a rule differ in their status only, and a spec can have half a megabyte.
-    const read = (): Pick<KeptRule, 'revision' | 'ties' | 'filter'> => {
+    const read = (): Pick<KeptRule, 'revision' | 'indexKeys' | 'filter'> => {
       const filter = filterOf(object);
-      return { revision: revisionOf(object), ties: tiesOf?.(object, filter) ?? [], filter };
+      return {
+        revision: revisionOf(object),
+        indexKeys: indexKeysOf?.(object, filter) ?? [],
+        filter,
+      };
     };
-    const { revision, ties, filter } =
+    const { revision, indexKeys, filter } =
       shape !== undefined && known && isKept(known) && known.shape === shape ? known : read();
     const part = isRead(object.kind) ? whole(object) : identified(object);
-    return { ...part, revision, ties, shape, filter };
+    return { ...part, revision, indexKeys, shape, filter };
   }
 }
 
-const keysOf = ({ ties }: KeptRule, { namespace, purpose }: Rule): string[] =>
-  purpose === undefined ? [...ties] : [`${namespace}/${purpose}`, ...ties];
+const keysOf = ({ indexKeys }: KeptRule, { namespace, purpose }: Rule): string[] =>
+  purpose === undefined ? [...indexKeys] : [`${namespace}/${purpose}`, ...indexKeys];
 
 /** A generation has one spec, and nothing but spec and purpose ties a rule to others. */
-const sameTies = ({ metadata: old }: RuleObject, { metadata: now }: RuleObject): boolean =>
+const sameKeys = ({ metadata: old }: RuleObject, { metadata: now }: RuleObject): boolean =>
   old.generation !== undefined &&
   old.generation === now.generation &&
   old.labels?.[PURPOSE_LABEL] === now.labels?.[PURPOSE_LABEL];

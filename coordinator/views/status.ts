@@ -198,7 +198,7 @@ export const statusText = (view: StatusView, { isWide, hasNamespaces, now }: Sho
       ...(isWide ? [cnf.agentImages?.join(', ') || '-'] : []),
     ]),
   );
-  const troubles = view.cnfs.flatMap(({ namespace, name, message }) =>
+  const problems = view.cnfs.flatMap(({ namespace, name, message }) =>
     message === undefined
       ? []
       : [`CNF ${hasNamespaces ? `${namespace}/` : ''}${name}: ${printable(message)}\n`],
@@ -209,7 +209,7 @@ export const statusText = (view: StatusView, { isWide, hasNamespaces, now }: Sho
   const blocks = byCause(view.notInSync).map((group) =>
     blockOf(group, { isWide, hasNamespaces, now }),
   );
-  return [cnfs, ...troubles, ...rollOuts, ...blocks].join('\n');
+  return [cnfs, ...problems, ...rollOuts, ...blocks].join('\n');
 };
 
 const rollOutLine = (

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Enforcement } from '../policy/enforcement.ts';
-import { policyTable } from '../policy/table.ts';
+import { policyTable } from '../policy/nft-table.ts';
 import { enforcementOf, writtenOf } from './enforcement-lines.ts';
 
 const CASES: Record<string, Enforcement> = {

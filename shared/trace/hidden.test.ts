@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { UciSection } from '../uci/model.ts';
 import type { Origin } from './types.ts';
 import { firewallOf } from './firewall.ts';
-import { hiddenRules, hidersOf } from './hidden.ts';
+import { hiddenRules, hidingRulesOf } from './hidden.ts';
 
 type Options = Record<string, string>;
 const section = (type: string, name: string, options: Options): UciSection => ({
@@ -29,7 +29,7 @@ const hidden = (...sections: readonly UciSection[]): Record<string, string[]> =>
   const firewall = firewallOf([...ZONES, ...sections], networks);
   const all = hiddenRules(firewall).map(({ section, by }) => [section.name, names(by)]);
   const alone = sections.flatMap((one) => {
-    const by = hidersOf(firewall, one);
+    const by = hidingRulesOf(firewall, one);
     return by ? [[one.name, names(by)]] : [];
   });
   expect(alone).toEqual(all);

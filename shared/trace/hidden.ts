@@ -19,18 +19,18 @@ const MAX_BOXES_OF_ONE = 32;
 
 export const hiddenRules = (firewall: Chains): readonly Hidden[] => {
   const decided = new Set<UciSection>();
-  const hiders = new Map<UciSection, Set<Origin>>();
+  const hidingRules = new Map<UciSection, Set<Origin>>();
   for (const family of [4, 6] as const)
     for (const chain of BASE) {
       const flow = new Flow(firewall, family);
       flow.through(chain);
       for (const section of flow.decided) decided.add(section);
-      for (const [section, origins] of flow.hiders) {
-        const all = hiders.getOrInsert(section, new Set());
+      for (const [section, origins] of flow.hidingRules) {
+        const all = hidingRules.getOrInsert(section, new Set());
         for (const origin of origins) all.add(origin);
       }
     }
-  return [...hiders]
+  return [...hidingRules]
     .filter(([section]) => !decided.has(section))
     .map(([section, by]) => ({ section, by: [...by] }));
 };
@@ -40,19 +40,22 @@ export const hiddenRules = (firewall: Chains): readonly Hidden[] => {
  * may come to it. As `hiddenRules` says of it, but at the price of its own packets, and sooner too
  * much counts as left.
  */
-export const hidersOf = (firewall: Chains, section: UciSection): readonly Origin[] | undefined => {
-  const hiders = new Set<Origin>();
+export const hidingRulesOf = (
+  firewall: Chains,
+  section: UciSection,
+): readonly Origin[] | undefined => {
+  const hidingRules = new Set<Origin>();
   let isThere = false;
   for (const family of [4, 6] as const)
     for (const chain of BASE) {
       const flow = new Flow(firewall, family, section);
       flow.through(chain);
       if (flow.decided.has(section)) return undefined;
-      const found = flow.hiders.get(section);
+      const found = flow.hidingRules.get(section);
       isThere ||= found !== undefined;
-      for (const origin of found ?? []) hiders.add(origin);
+      for (const origin of found ?? []) hidingRules.add(origin);
     }
-  return isThere ? [...hiders] : undefined;
+  return isThere ? [...hidingRules] : undefined;
 };
 
 /** `decider`: whose rule has led to a chain; `box`: packets that its conditions let through. */
@@ -62,7 +65,7 @@ type Way = { decider: Origin | undefined; box: Box };
 class Flow {
   /** Sections that decide for some packet, or could. */
   readonly decided = new Set<UciSection>();
-  readonly hiders = new Map<UciSection, Set<Origin>>();
+  readonly hidingRules = new Map<UciSection, Set<Origin>>();
   readonly #firewall: Chains;
   readonly #only: UciSection | undefined;
   /** Its rules. */
@@ -154,7 +157,7 @@ class Flow {
 
   /** Which section has decided before for something that the rule matches. */
   #note({ section }: Origin & { of: 'section' }, box: Box | undefined): void {
-    const all = this.hiders.getOrInsert(section, new Set());
+    const all = this.hidingRules.getOrInsert(section, new Set());
     for (const taken of this.#taken) if (box && both(taken.box, box)) all.add(taken.origin);
   }
 }

@@ -1,7 +1,7 @@
 /** What nft lists of the table of policies, compared with what was to be loaded. */
 import { spelling } from '#shared/policy/address-blocks.ts';
 import { addressOf } from '#shared/policy/group-members.ts';
-import type { PolicyTable } from '#shared/policy/table.ts';
+import type { PolicyTable } from '#shared/policy/nft-table.ts';
 
 const SET = /^\tset (\w+) \{\n([^]*?)^\t\}/gm;
 const COUNTER = /^(\w+) (\d+)$/gm;

@@ -12,7 +12,7 @@ import {
   trialFile,
   wholeFile,
   type PolicyTable,
-} from '#shared/policy/table.ts';
+} from '#shared/policy/nft-table.ts';
 import {
   OpenwrtError,
   OpenwrtUnreachableError,

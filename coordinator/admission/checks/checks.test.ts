@@ -10,7 +10,7 @@ import {
 } from './conflicts.ts';
 import { networkNames } from '../cnfs.ts';
 import { isUnused, purposeIsServed, referencesExist } from './references.ts';
-import { filtersToLookUp, linksToLookUp, tiesOf, tiesToLookUp } from '../ties.ts';
+import { filtersToLookUp, linksToLookUp, indexKeysOf, keysToLookUp } from '../index-keys.ts';
 import { filterOf, identified, type KeptRule } from '../../sources/kept-rule.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './check.ts';
@@ -355,14 +355,17 @@ describe('two zones on one network', () => {
   it('are found by what stays in memory of a zone', () => {
     const read = {
       revision: 'r',
-      ties: tiesOf(zone('wan'), undefined),
+      indexKeys: indexKeysOf(zone('wan'), undefined),
       shape: undefined,
       filter: undefined,
     };
     const kept: KeptRule = { ...identified(zone('wan')), ...read };
-    expect(tiesToLookUp(change({ after: zone('lan') }))).toContain(kept.ties.at(-1));
+    expect(keysToLookUp(change({ after: zone('lan') }))).toContain(kept.indexKeys.at(-1));
     expect(words(zone('lan'), kept)).toContain('FirewallZone wan');
-    const elsewhere: KeptRule = { ...kept, ties: tiesOf(on('wan', 'x'), undefined).slice(0, -2) };
+    const elsewhere: KeptRule = {
+      ...kept,
+      indexKeys: indexKeysOf(on('wan', 'x'), undefined).slice(0, -2),
+    };
     expect(words(on('lan', 'ovn-net2'), elsewhere)).toBeUndefined();
   });
 });
@@ -391,15 +394,15 @@ describe('a rule to which no packet comes', () => {
     const kept = (one: RuleObject): KeptRule => ({
       ...identified(one),
       revision: 'r',
-      ties: tiesOf(one, filterOf(one)),
+      indexKeys: indexKeysOf(one, filterOf(one)),
       shape: undefined,
       filter: filterOf(one),
     });
     expect(kept(all).spec).toBeUndefined();
-    expect(filtersToLookUp(change({ after: web }))).toContain(kept(all).ties.at(-1));
+    expect(filtersToLookUp(change({ after: web }))).toContain(kept(all).indexKeys.at(-1));
     expect(words({ after: web }, [kept(all)])).toContain('FirewallRule all decides');
     const long = reject('all', { proto: 'all', name: 'x'.repeat(600) });
-    expect([kept(long).filter, kept(long).ties.join()]).toEqual([
+    expect([kept(long).filter, kept(long).indexKeys.join()]).toEqual([
       undefined,
       expect.not.stringContaining('/filters/'),
     ]);
@@ -458,13 +461,13 @@ describe('what only one rule of a CNF can have', () => {
   it('is found by what stays in memory of a rule', () => {
     const read = {
       revision: 'r',
-      ties: tiesOf(address('b'), undefined),
+      indexKeys: indexKeysOf(address('b'), undefined),
       shape: undefined,
       filter: undefined,
     };
     const kept: KeptRule = { ...identified(address('b')), ...read };
-    const looked = tiesToLookUp(change({ after: address('a') }));
-    expect(looked.filter((tie) => kept.ties.includes(tie))).toHaveLength(2);
+    const looked = keysToLookUp(change({ after: address('a') }));
+    expect(looked.filter((indexKey) => kept.indexKeys.includes(indexKey))).toHaveLength(2);
     expect(words(address('a'), kept)).toContain('VirtualAddress b');
   });
 });
@@ -491,7 +494,7 @@ describe('IPsec remotes of one CNF', () => {
   const kept = (of: RuleObject): KeptRule => ({
     ...identified(of),
     revision: 'r',
-    ties: tiesOf(of, undefined),
+    indexKeys: indexKeysOf(of, undefined),
     shape: undefined,
     filter: undefined,
   });
@@ -543,10 +546,10 @@ describe('IPsec remotes of one CNF', () => {
   });
 
   it('are found by what stays in memory of them, which has no key', () => {
-    const looked = tiesToLookUp(change({ after: remote('a') }));
-    const { ties } = kept(remote('b'));
-    expect(looked.filter((tie) => ties.includes(tie))).toHaveLength(2);
-    expect(ties.join()).not.toContain('key-of-b');
+    const looked = keysToLookUp(change({ after: remote('a') }));
+    const { indexKeys } = kept(remote('b'));
+    expect(looked.filter((indexKey) => indexKeys.includes(indexKey))).toHaveLength(2);
+    expect(indexKeys.join()).not.toContain('key-of-b');
   });
 
   it('are not looked at when the spec stays, or the other goes', () => {
@@ -588,13 +591,14 @@ describe('what CNFs on one link must not have in common', () => {
     const kept = (of: RuleObject): KeptRule => ({
       ...identified(of),
       ...read,
-      ties: tiesOf(of, undefined),
+      indexKeys: indexKeysOf(of, undefined),
     });
     const looked = linksToLookUp({ after: own });
-    const ties = (of: RuleObject) => kept(of).ties.filter((tie) => looked.includes(tie));
+    const indexKeys = (of: RuleObject) =>
+      kept(of).indexKeys.filter((indexKey) => looked.includes(indexKey));
     const other = router('b', 'cnf-2');
-    expect(ties(other)).toHaveLength(1);
-    expect(ties(router('b', 'cnf-2', {}, { namespace: 'elsewhere' }))).toEqual([]);
+    expect(indexKeys(other)).toHaveLength(1);
+    expect(indexKeys(router('b', 'cnf-2', {}, { namespace: 'elsewhere' }))).toEqual([]);
     expect(words(kept(other))).toContain('VirtualAddress b of CNF cnf-2');
     expect(linksToLookUp({ after: zone('a') })).toEqual([]);
   });

@@ -3,7 +3,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { ORDER_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { few } from '#shared/util/few.ts';
 import { isKept } from '../../sources/kept-rule.ts';
-import { hiddenBehind, hidersAmong } from '../hiders.ts';
+import { hiddenBehind, hidingRulesAmong } from '../hiding-rules.ts';
 import {
   claiming,
   claimsOfRule,
@@ -14,7 +14,7 @@ import {
   sharing,
   sharingsOfRule,
   zoneOn,
-} from '../ties.ts';
+} from '../index-keys.ts';
 import type { Check, RuleChange } from './check.ts';
 import { isStaying } from './references.ts';
 
@@ -70,7 +70,7 @@ export const valueIsTheSame: Check = (change, { rules }) => {
     const [any, same] = sharing(change, own);
     const other = others.find((rule) =>
       isKept(rule)
-        ? rule.ties.includes(any) && !rule.ties.includes(same)
+        ? rule.indexKeys.includes(any) && !rule.indexKeys.includes(same)
         : sharingsOfRule(rule).some(({ key, value }) => key === own.key && value !== own.value),
     );
     if (other)
@@ -111,9 +111,9 @@ export const networkHasOneZone: Check = (change, { rules }) => {
   );
   const networks = networksOfZone(after);
   for (const [index, network] of networks.entries()) {
-    const tie = zoneOn(change, network);
+    const indexKey = zoneOn(change, network);
     const other = others.find((rule) =>
-      isKept(rule) ? rule.ties.includes(tie) : networksOfZone(rule).includes(network),
+      isKept(rule) ? rule.indexKeys.includes(indexKey) : networksOfZone(rule).includes(network),
     );
     if (other)
       return {
@@ -130,14 +130,14 @@ export const networkHasOneZone: Check = (change, { rules }) => {
  */
 export const isNotHidden: Check = ({ after, specChanged }, { filters }) => {
   if (after === undefined || !specChanged) return undefined;
-  const hiders = hidersAmong(after, filters);
+  const hidingRules = hidingRulesAmong(after, filters);
   const namesOf = (rules: readonly RuleObject[]): string =>
     few(rules.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
-  if (hiders.length > 0) {
-    const decide = hiders.length === 1 ? 'decides' : 'decide';
+  if (hidingRules.length > 0) {
+    const decide = hidingRules.length === 1 ? 'decides' : 'decide';
     return {
       reason: 'Caution',
-      message: `spec: no packet comes to it: ${namesOf(hiders)} ${decide} before it for all that it matches; if that is not meant, have it come first by annotation ${ORDER_ANNOTATION}, or change one of them`,
+      message: `spec: no packet comes to it: ${namesOf(hidingRules)} ${decide} before it for all that it matches; if that is not meant, have it come first by annotation ${ORDER_ANNOTATION}, or change one of them`,
     };
   }
   const hidden = hiddenBehind(after, filters);

@@ -9,7 +9,7 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Reference } from '#shared/resources/kind.ts';
 import { few, thereIs } from '#shared/util/few.ts';
 import { isKept } from '../../sources/kept-rule.ts';
-import { tiesToLookUp } from '../ties.ts';
+import { keysToLookUp } from '../index-keys.ts';
 import type { Check, Facts, RuleChange } from './check.ts';
 
 const missingReferences = (
@@ -59,11 +59,12 @@ export const isUnused: Check = (change, { rules }) => {
 };
 
 /**
- * A cache knows only the ties of a rule, and of many references only that there are many; the API
- * server's own copy is asked before a denial.
+ * A cache knows only the index keys of a rule, and of many references only that there are many; the
+ * API server's own copy is asked before a denial.
  */
 const mayUse = (rule: RuleObject, change: RuleChange): boolean => {
-  if (isKept(rule)) return tiesToLookUp(change).some((tie) => rule.ties.includes(tie));
+  if (isKept(rule))
+    return keysToLookUp(change).some((indexKey) => rule.indexKeys.includes(indexKey));
   const key = keyOf(change.kind.kind, change.name);
   return referencesOf(rule).some((reference) => keyOf(reference.kind, reference.name) === key);
 };

@@ -3,7 +3,7 @@ import { kinds, kindOf } from '#shared/resources/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CheckContext, Facts, RuleChange } from '../checks/check.ts';
 import type { AdmissionRequest, Operation } from '../review.ts';
-import type { World } from '../world.ts';
+import type { FactSource } from '../fact-source.ts';
 
 export const context: CheckContext = {
   kinds,
@@ -92,7 +92,7 @@ export const requestOf = (
 };
 
 /** `asked` counts the look-ups. */
-export const worldOf = (some: Partial<Facts>): World & { asked: string[] } => {
+export const worldOf = (some: Partial<Facts>): FactSource & { asked: string[] } => {
   const known = facts(some);
   const asked: string[] = [];
   return {

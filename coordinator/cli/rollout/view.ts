@@ -32,7 +32,7 @@ export const statusLines = (cnf: CnfDeployment, now?: number): string[] => {
     ...setLines(status),
     ...(status.failed ? [] : (status.waitsFor ?? [])).map((one) => `waits for: ${one}`),
     ...(status.excused ?? []).map((one) => `does not wait for: ${one}`),
-    ...troubles(cnf).map((one) => `trouble: ${one}`),
+    ...problems(cnf).map((one) => `trouble: ${one}`),
   ].map(printable);
 };
 
@@ -75,7 +75,7 @@ const because = (message: string | undefined): string =>
   message === undefined ? '' : `: ${message}`;
 
 /** What keeps the coordinator from looking at all. */
-const troubles = ({ status = {} }: CnfDeployment): string[] => {
+const problems = ({ status = {} }: CnfDeployment): string[] => {
   const degraded = degradedIn(status);
   return degraded && degraded.reason !== 'RollOutFailed' ? [degraded.message] : [];
 };

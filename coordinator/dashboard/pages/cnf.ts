@@ -5,7 +5,7 @@ import { STATE_WORDS } from '../../views/status.ts';
 import { CNFS, POLICY, ROLL_OUTS, shownKinds } from '../resources.ts';
 import type { PodRow, RuleRow } from '../overview.ts';
 import { costlyPage, seenCnf, type At, type PageDeps, type SeenCnf } from './look.ts';
-import { whatIsWrong } from './troubles.ts';
+import { whatIsWrong } from './problems.ts';
 import { policyTable, rollOutTable, tunnelTable, wanTable } from './uplinks.ts';
 import {
   asked,

@@ -11,7 +11,7 @@ import {
 } from '../overview.ts';
 import type { Sight } from '../viewer/rights.ts';
 import { seesKind, type PageDeps } from './look.ts';
-import { whatIsWrong } from './troubles.ts';
+import { whatIsWrong } from './problems.ts';
 import {
   asked,
   cnfPath,

@@ -3,7 +3,7 @@
  * is flushed, and refused as a whole.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
+import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/nft-table.ts';
 import type { Driver, Policies } from '../../../agent/openwrt/driver.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './support/openwrt.ts';
 import { openPass, type TestPass } from './support/pass.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
+import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/nft-table.ts';
 import type { DeviceCounters } from '#shared/protocol/counters.ts';
 import type { AddressGroup } from '#shared/resources/other-kinds/address-group.ts';
 import type { PolicyEnforcement } from '#shared/resources/other-kinds/policy-enforcement.ts';

@@ -45,7 +45,7 @@ export const startCoordinator = (
     client: leadersClient(client, election),
     kinds: KINDS,
     revisionOf,
-    tiesOf: () => [],
+    indexKeysOf: () => [],
     isRead: () => false,
     namespace: undefined,
     silentAfterMs: SILENT_AFTER_MS,

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { ALL_PAIRS, CASES, addressOfPod, deniedPairs, worldOf, type Protocol } from './cases.ts';
 import { isAllowed, type Packet } from './evaluator.ts';
 import { passesTable, readTable } from './nft-judge.ts';
-import { wholeFile } from '#shared/policy/table.ts';
+import { wholeFile } from '#shared/policy/nft-table.ts';
 import { judgeOf, tableOf } from './product.ts';
 
 test('there are 53 cases, and each number is one', () => {

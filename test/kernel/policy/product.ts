@@ -4,7 +4,7 @@ import { compilePolicy } from '#shared/policy/enforcement.ts';
 import type { Group, PolicyPod } from '#shared/policy/group-members.ts';
 import { membersOf } from '#shared/policy/testing.ts';
 import { networkPolicySpecSchema, type Policy } from '#shared/policy/network-policy.ts';
-import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
+import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/nft-table.ts';
 import type { World } from './evaluator.ts';
 
 export const policiesOf = ({ policies }: World): Policy[] =>

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
-import { wholeFile } from '#shared/policy/table.ts';
+import { wholeFile } from '#shared/policy/nft-table.ts';
 import { isAllowed } from './evaluator.ts';
 import { passesTable, readTable } from './nft-judge.ts';
 import { tableOf } from './product.ts';

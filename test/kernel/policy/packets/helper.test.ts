@@ -15,7 +15,7 @@ import {
   trialFile,
   wholeFile,
   type PolicyTable,
-} from '#shared/policy/table.ts';
+} from '#shared/policy/nft-table.ts';
 import { HELPER_SCRIPT, POLICIES_FILE } from '../../../../agent/openwrt/kernel/helper.ts';
 import { tracedBy } from '../../../../agent/network-policy/blame.ts';
 import {

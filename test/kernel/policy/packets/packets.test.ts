@@ -3,7 +3,7 @@
  * the packets of nine others pass, by IPv4 and IPv6. Needs root, and the programs ip and nft.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { membersFile, removalFile, wholeFile, type PolicyTable } from '#shared/policy/table.ts';
+import { membersFile, removalFile, wholeFile, type PolicyTable } from '#shared/policy/nft-table.ts';
 import {
   ALL_PAIRS,
   CASES,

@@ -16,7 +16,7 @@ import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { mwan3Policy } from '#shared/resources/rules/mwan3-policy.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
-import { hidersOf } from '#shared/trace/hidden.ts';
+import { hidingRulesOf } from '#shared/trace/hidden.ts';
 import { uplinksOf } from '#shared/trace/uplinks.ts';
 import { uciName } from '#shared/uci/names.ts';
 import { filterOf, isFiltering, isKept } from '../sources/kept-rule.ts';
@@ -34,12 +34,12 @@ const LAST = '9999-12-31T23:59:59Z';
  * Empty where some packet may come to it, or where that takes too long to tell. `others`: of the
  * same CNF; itself may be among them.
  */
-export const hidersAmong = (rule: RuleObject, others: readonly RuleObject[]): RuleObject[] => {
+export const hidingRulesAmong = (rule: RuleObject, others: readonly RuleObject[]): RuleObject[] => {
   if (!isFiltering(rule.kind)) return [];
   const placed = placedAmong(rule);
   const before = others.flatMap((other) => (isBefore(other, placed) ? withSpec(other) : []));
   const looked = before.toSorted((a, b) => sizeOf(a) - sizeOf(b)).slice(0, MAX_LOOKED_AT);
-  return looked.length === 0 ? [] : hidersIn(placed, looked);
+  return looked.length === 0 ? [] : hidingRulesIn(placed, looked);
 };
 
 /**
@@ -54,8 +54,8 @@ export const hiddenBehind = (rule: RuleObject, others: readonly RuleObject[]): R
     .filter((other) => isBefore(placed, other))
     .toSorted(byPlace)
     .slice(0, MAX_BEHIND)
-    .filter((other) => hidersAmong(other, [placed]).length > 0)
-    .filter((other) => hidersAmong(other, rest).length === 0);
+    .filter((other) => hidingRulesAmong(other, [placed]).length > 0)
+    .filter((other) => hidingRulesAmong(other, rest).length === 0);
 };
 const MAX_BEHIND = 8;
 
@@ -99,7 +99,7 @@ const withSpec = (rule: RuleObject): RuleObject[] => {
 
 const sizeOf = ({ spec }: RuleObject): number => Object.keys(spec ?? {}).length;
 
-const hidersIn = (rule: RuleObject, before: readonly RuleObject[]): RuleObject[] => {
+const hidingRulesIn = (rule: RuleObject, before: readonly RuleObject[]): RuleObject[] => {
   const rules = [...before, rule];
   const named = standInsFor(rules);
   const zones = named.flatMap(({ kind, metadata: { name } }) =>
@@ -119,10 +119,10 @@ const hidersIn = (rule: RuleObject, before: readonly RuleObject[]): RuleObject[]
   const devices = zones.map((name) => [name, { device: name, addresses: [] }] as const);
   const chains =
     uciPackage === MWAN3 ? uplinksOf(sections) : firewallOf(sections, new Map(devices));
-  const hiders = (hidersOf(chains, own) ?? []).flatMap((origin) =>
+  const hidingRules = (hidingRulesOf(chains, own) ?? []).flatMap((origin) =>
     origin.of === 'section' ? (byName.get(origin.section.name) ?? []) : [],
   );
-  return [...new Set(hiders)];
+  return [...new Set(hidingRules)];
 };
 
 /**

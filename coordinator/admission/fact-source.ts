@@ -14,7 +14,7 @@ import type {
 } from './checks/check.ts';
 
 /** @throws KubeError from the live one */
-export type World = {
+export type FactSource = {
   /** At least those that can matter for the change; of the given kinds. */
   rules: (
     scope: { change: RuleChange; kinds: readonly KindDefinition[] },
@@ -34,11 +34,11 @@ export type World = {
 };
 
 /** What only warnings rest on comes from caches alone. */
-export type LiveWorld = Omit<World, 'filters' | 'links'>;
+export type LiveFacts = Omit<FactSource, 'filters' | 'links'>;
 
 /** Only what the checks ask for is looked up. */
 export const gatherFacts = async (
-  world: LiveWorld & Partial<World>,
+  source: LiveFacts & Partial<FactSource>,
   change: RuleChange,
   needs: ReadonlySet<FactName>,
   options: { kinds: CheckContext['kinds']; signal: AbortSignal },
@@ -46,12 +46,12 @@ export const gatherFacts = async (
   const { namespace, purpose, user } = change;
   const { kinds, signal } = options;
   const [rules, filters, links, networks, purposes, grants] = await Promise.all([
-    needs.has('rules') ? world.rules({ change, kinds }, signal) : [],
-    needs.has('filters') ? (world.filters?.(change, signal) ?? []) : [],
-    needs.has('links') ? (world.links?.(change, signal) ?? []) : [],
-    needs.has('networks') ? world.networks({ namespace, purpose }, signal) : undefined,
-    needs.has('purposes') ? world.purposes({ namespace }, signal) : new Set<string>(),
-    needs.has('grants') ? world.grants(user, namespace, signal) : [],
+    needs.has('rules') ? source.rules({ change, kinds }, signal) : [],
+    needs.has('filters') ? (source.filters?.(change, signal) ?? []) : [],
+    needs.has('links') ? (source.links?.(change, signal) ?? []) : [],
+    needs.has('networks') ? source.networks({ namespace, purpose }, signal) : undefined,
+    needs.has('purposes') ? source.purposes({ namespace }, signal) : new Set<string>(),
+    needs.has('grants') ? source.grants(user, namespace, signal) : [],
   ]);
   return { rules, filters, links, networks, purposes, grants };
 };

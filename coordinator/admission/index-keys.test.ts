@@ -9,7 +9,7 @@ import { filterOf, identified, shapeOf, type KeptRule } from '../sources/kept-ru
 import { isUnused } from './checks/references.ts';
 import { findRefusals } from './decide.ts';
 import { change, context, facts, rule, zone } from './testing/changes.ts';
-import { tiesOf, tiesTo, tiesToLookUp } from './ties.ts';
+import { indexKeysOf, indexKeysFor, keysToLookUp } from './index-keys.ts';
 
 const names = fc.constantFrom('lan1', 'a-b', 'a.b');
 const specs: Record<string, fc.Arbitrary<object>> = {
@@ -50,18 +50,20 @@ const anyChange = fc
     return change({ before: one, after: { ...one, spec: spec.spec } });
   });
 
-const lookUp = (rules: readonly RuleObject[]): ((ties: readonly string[]) => RuleObject[]) => {
+const lookUp = (rules: readonly RuleObject[]): ((indexKeys: readonly string[]) => RuleObject[]) => {
   const index = new Index();
-  for (const one of rules) index.set(one.metadata.uid, tiesOf(one, filterOf(one)));
-  return (ties) =>
-    rules.filter(({ metadata }) => ties.some((tie) => index.ids(tie).has(metadata.uid)));
+  for (const one of rules) index.set(one.metadata.uid, indexKeysOf(one, filterOf(one)));
+  return (indexKeys) =>
+    rules.filter(({ metadata }) =>
+      indexKeys.some((indexKey) => index.ids(indexKey).has(metadata.uid)),
+    );
 };
 
 /** As the coordinator keeps it. */
 const inMemory = (one: RuleObject): KeptRule => ({
   ...identified(one),
   revision: 'r1',
-  ties: tiesOf(one, filterOf(one)),
+  indexKeys: indexKeysOf(one, filterOf(one)),
   shape: shapeOf(one),
   filter: filterOf(one),
 });
@@ -69,7 +71,7 @@ const inMemory = (one: RuleObject): KeptRule => ({
 /** As it is listed on the API server before a denial. */
 const asListed = (one: RuleObject, about: RuleChange): KeptRule => ({
   ...inMemory(one),
-  ties: tiesTo(one, about, filterOf(one)),
+  indexKeys: indexKeysFor(one, about, filterOf(one)),
 });
 
 const ofOneCnf = (rules: readonly RuleObject[], { namespace, purpose }: RuleChange): RuleObject[] =>
@@ -82,7 +84,7 @@ describe('the rules that are looked up for a change', () => {
   it('give the same result of the checks as all rules of the CNF', () => {
     fc.assert(
       fc.property(anyRules, anyChange, (rules, one) => {
-        const tied = lookUp(rules)(tiesToLookUp(one));
+        const tied = lookUp(rules)(keysToLookUp(one));
         const refusalsOn = (seen: readonly RuleObject[]) =>
           findRefusals(ruleChecks, one, facts({ rules: seen }), context).map(
             ({ refusal: { reason, message } }) => ({
@@ -94,7 +96,9 @@ describe('the rules that are looked up for a change', () => {
         expect(refusalsOn(tied)).toEqual(refusalsOn(ofOneCnf(rules, one)));
         expect(refusalsOn(tied.map(inMemory))).toEqual(refusalsOn(tied));
         const listed = ofOneCnf(rules, one).map((rule) => asListed(rule, one));
-        expect(refusalsOn(listed.filter(({ ties }) => ties.length > 0))).toEqual(refusalsOn(tied));
+        expect(refusalsOn(listed.filter(({ indexKeys }) => indexKeys.length > 0))).toEqual(
+          refusalsOn(tied),
+        );
       }),
       { numRuns: caseCount(1_000) },
     );
@@ -106,8 +110,8 @@ describe('the rules that are looked up for a change', () => {
     const zones = Array.from({ length: 7 }, (_, index) => zone(`lan${index}`));
     const find = lookUp([...zones, ...Array.from({ length: 10_000 }, (_, index) => reject(index))]);
     const create = change({ after: reject(10_000) });
-    expect(find(tiesToLookUp(create))).toEqual([zones[10_000 % 7]]);
-    expect(find(tiesToLookUp(change({ before: reject(1) })))).toEqual([]);
+    expect(find(keysToLookUp(create))).toEqual([zones[10_000 % 7]]);
+    expect(find(keysToLookUp(change({ before: reject(1) })))).toEqual([]);
   });
 
   it('are few for one with a thousand references, which is looked at before any of them may go', () => {
@@ -120,13 +124,13 @@ describe('the rules that are looked up for a change', () => {
       crypto_proposal: names,
       connections: [connection],
     });
-    expect(tiesOf(site, undefined).length).toBeLessThan(8);
+    expect(indexKeysOf(site, undefined).length).toBeLessThan(8);
     const deletionOf = (name: string): RuleChange =>
       change({ before: rule('IpsecProposal', name, {}) });
     const refused = (name: string, of: RuleObject): unknown =>
       isUnused(
         deletionOf(name),
-        facts({ rules: lookUp([of])(tiesToLookUp(deletionOf(name))) }),
+        facts({ rules: lookUp([of])(keysToLookUp(deletionOf(name))) }),
         context,
       );
     expect(refused('p63', site)).toBeDefined();
@@ -140,7 +144,7 @@ describe('the rules that are looked up for a change', () => {
 
   it('are none for a rule without a purpose', () => {
     expect(
-      tiesOf(rule('FirewallRule', 'a', { src: 'lan1' }, { labels: {} }), { src: 'lan1' }),
+      indexKeysOf(rule('FirewallRule', 'a', { src: 'lan1' }, { labels: {} }), { src: 'lan1' }),
     ).toEqual([]);
   });
 });

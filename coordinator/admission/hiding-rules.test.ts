@@ -6,10 +6,10 @@ import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
-import { hiddenBehind, hidersAmong } from './hiders.ts';
+import { hiddenBehind, hidingRulesAmong } from './hiding-rules.ts';
 import { change, rule } from './testing/changes.ts';
 import { filterOf } from '../sources/kept-rule.ts';
-import { filtersToLookUp, tiesOf } from './ties.ts';
+import { filtersToLookUp, indexKeysOf } from './index-keys.ts';
 
 type Metadata = Partial<RuleObject['metadata']>;
 const at = (second: number): Metadata => ({
@@ -86,7 +86,7 @@ describe('what is hidden by', () => {
       ['a'],
     ],
   ])('%s', (_, one, others, expected) => {
-    expect(names(hidersAmong(one, others))).toEqual(expected);
+    expect(names(hidingRulesAmong(one, others))).toEqual(expected);
   });
 });
 
@@ -128,7 +128,7 @@ describe('what is not hidden by', () => {
     ],
     ['one with a wrong spec', filter('new', web, fresh), [filter('a', { src_port: 'http' })]],
   ])('%s', (_, one, others) => {
-    expect(hidersAmong(one, others)).toEqual([]);
+    expect(hidingRulesAmong(one, others)).toEqual([]);
   });
 });
 
@@ -157,7 +157,7 @@ it('looks at those of a thousand that match most', () => {
     filter(`r${port}`, { proto: 'tcp', dest_port: String(port + 1) }),
   );
   const all = filter('all', { proto: 'all' });
-  expect(names(hidersAmong(filter('new', web, fresh), [...many, all]))).toEqual(['all']);
+  expect(names(hidingRulesAmong(filter('new', web, fresh), [...many, all]))).toEqual(['all']);
 });
 
 const ZONES = ['lan', 'wan', 'dmz'] as const;
@@ -219,11 +219,14 @@ it('is said only of rules that are hidden in the firewall as a whole, of which t
           rule('FirewallZone', name, { network: [`net-${name}`], ...options[index] }),
         );
         const rules = specs.map((spec, place) => drawn(spec, place));
-        const hidden = rules.filter((one) => hidersAmong(one, rules).length > 0);
+        const hidden = rules.filter((one) => hidingRulesAmong(one, rules).length > 0);
         if (hidden.length === 0) return;
         found.hidden += hidden.length;
         for (const one of hidden)
-          expect([one, hidersAmong(one, lookedUp(one, rules)).length > 0]).toEqual([one, true]);
+          expect([one, hidingRulesAmong(one, lookedUp(one, rules)).length > 0]).toEqual([
+            one,
+            true,
+          ]);
         const { desired, verdicts } = compileOffline([...zones, ...rules], { networks: NETWORKS });
         const own = new Set(
           verdicts.flatMap((one) =>
@@ -246,5 +249,7 @@ it('is said only of rules that are hidden in the firewall as a whole, of which t
 /** By what the coordinator finds them. */
 const lookedUp = (after: RuleObject, rules: readonly RuleObject[]): RuleObject[] => {
   const wanted = new Set(filtersToLookUp(change({ after })));
-  return rules.filter((one) => tiesOf(one, filterOf(one)).some((tie) => wanted.has(tie)));
+  return rules.filter((one) =>
+    indexKeysOf(one, filterOf(one)).some((indexKey) => wanted.has(indexKey)),
+  );
 };

@@ -16,7 +16,7 @@ import {
   type Tone,
 } from './page.ts';
 
-type Trouble = {
+type Problem = {
   tone: Tone;
   words: string;
   /** Whom it concerns. */
@@ -29,8 +29,8 @@ type Trouble = {
 const NAMED = 5;
 const MOST = 50;
 
-/** Rules that have one cause in common are one trouble. */
-const ruleTroubles = (rows: readonly RuleRow[]): Trouble[] =>
+/** Rules that have one cause in common are one problem. */
+const ruleProblems = (rows: readonly RuleRow[]): Problem[] =>
   byCause(rows.map((row) => row.state).filter(({ state }) => state !== 'InSync')).map(
     ({ first: { namespace, cnf, state, reason, cause, cure = '' }, all, since = '' }) => {
       const links = all.slice(0, NAMED).map(ruleLink);
@@ -52,7 +52,7 @@ const placeOf = ({ namespace, purpose }: Cnf): Html =>
   ${shown(namespace)}`;
 
 /** The same on several pods is one. */
-const podTroubles = (cnf: Cnf, pods: readonly PodRow[]): Trouble[] => {
+const podProblems = (cnf: Cnf, pods: readonly PodRow[]): Problem[] => {
   const alike = Map.groupBy(
     pods.flatMap((pod) => faultsOf(pod).map((fault) => ({ pod: pod.name, fault }))),
     ({ fault: { since: _since, ...rest } }) => JSON.stringify(rest),
@@ -67,7 +67,7 @@ const podTroubles = (cnf: Cnf, pods: readonly PodRow[]): Trouble[] => {
 };
 
 /** `what`: before the names of pods. */
-const faultsOf = (pod: PodRow): (Omit<Trouble, 'about'> & { what: string })[] => [
+const faultsOf = (pod: PodRow): (Omit<Problem, 'about'> & { what: string })[] => [
   ...(pod.problem === ''
     ? []
     : [
@@ -103,8 +103,8 @@ const faultsOf = (pod: PodRow): (Omit<Trouble, 'about'> & { what: string })[] =>
     })),
 ];
 
-const rollOutTroubles = (cnf: Cnf, rollOuts: readonly RollOut[]): Trouble[] =>
-  rollOuts.flatMap(({ name, status }): Trouble[] => {
+const rollOutProblems = (cnf: Cnf, rollOuts: readonly RollOut[]): Problem[] =>
+  rollOuts.flatMap(({ name, status }): Problem[] => {
     const degraded = degradedIn(status);
     if (!degraded) return [];
     return [
@@ -122,15 +122,15 @@ const rollOutTroubles = (cnf: Cnf, rollOuts: readonly RollOut[]): Trouble[] =>
 type Watched = Cnf & { pods: readonly PodRow[] | undefined; rollOuts: readonly RollOut[] };
 
 export const whatIsWrong = (rules: readonly RuleRow[], cnfs: readonly Watched[]): Html => {
-  const troubles = [
-    ...ruleTroubles(rules),
-    ...cnfs.flatMap((cnf) => podTroubles(cnf, cnf.pods ?? [])),
-    ...cnfs.flatMap((cnf) => rollOutTroubles(cnf, cnf.rollOuts)),
+  const problems = [
+    ...ruleProblems(rules),
+    ...cnfs.flatMap((cnf) => podProblems(cnf, cnf.pods ?? [])),
+    ...cnfs.flatMap((cnf) => rollOutProblems(cnf, cnf.rollOuts)),
   ];
-  const urgent = troubles.toSorted((a, b) => Number(a.tone !== 'bad') - Number(b.tone !== 'bad'));
-  const more = troubles.length - MOST;
+  const urgent = problems.toSorted((a, b) => Number(a.tone !== 'bad') - Number(b.tone !== 'bad'));
+  const more = problems.length - MOST;
   return html`<h2>What is wrong</h2>
-    ${troubles.length === 0 ? html`<p>${sign('good', 'Nothing, of what you may see.')}</p>` : ''}
+    ${problems.length === 0 ? html`<p>${sign('good', 'Nothing, of what you may see.')}</p>` : ''}
     <ul class="wrong">
       ${urgent.slice(0, MOST).map(
         ({ tone, words, about, since, message, cure }) =>

@@ -1,7 +1,7 @@
 /**
  * By which keys the rules are found that a check on one of them has to see: of thousands, the few
  * that share its section on OpenWRT, that it refers to, or that refer to it. Pure; what keeps the
- * rules keeps them by `tiesOf`, and finds them by `tiesToLookUp`.
+ * rules keeps them by `indexKeysOf`, and finds them by `keysToLookUp`.
  */
 import * as z from 'zod';
 import { referencesOf } from '#shared/compile/check.ts';
@@ -25,16 +25,18 @@ type Cnf = Pick<RuleChange, 'namespace' | 'purpose'>;
 type Target = { kind: string; name: string };
 
 /** The keys of a rule that stay in memory; none without a purpose. `filter`: its `filterOf`. */
-export const tiesOf = (rule: RuleObject, filter: unknown): string[] =>
-  tiesUpTo(MAX_USES, rule, filter);
+export const indexKeysOf = (rule: RuleObject, filter: unknown): string[] =>
+  indexKeysUpTo(MAX_USES, rule, filter);
 
 /** Those of its keys that matter for the change, whatever their number. */
-export const tiesTo = (rule: RuleObject, change: RuleChange, filter: unknown): string[] => {
-  const wanted = new Set(tiesToLookUp(change));
-  return tiesUpTo(Number.POSITIVE_INFINITY, rule, filter).filter((tie) => wanted.has(tie));
+export const indexKeysFor = (rule: RuleObject, change: RuleChange, filter: unknown): string[] => {
+  const wanted = new Set(keysToLookUp(change));
+  return indexKeysUpTo(Number.POSITIVE_INFINITY, rule, filter).filter((indexKey) =>
+    wanted.has(indexKey),
+  );
 };
 
-const tiesUpTo = (most: number, rule: RuleObject, filter: unknown): string[] => {
+const indexKeysUpTo = (most: number, rule: RuleObject, filter: unknown): string[] => {
   const { labels, name, namespace } = rule.metadata;
   const purpose = labels?.[PURPOSE_LABEL] ?? '';
   const kind = kindOf(rule.kind);
@@ -50,11 +52,11 @@ const tiesUpTo = (most: number, rule: RuleObject, filter: unknown): string[] => 
     ...networksOfZone(rule)
       .slice(0, most)
       .map((network) => zoneOn(cnf, network)),
-    ...filterTies(cnf, filter, ({ src, dest }) => [[src, dest]]),
+    ...filterKeys(cnf, filter, ({ src, dest }) => [[src, dest]]),
   ];
 };
 
-/** Each tie stays in memory, and a spec can have a thousand references. */
+/** Each of them stays in memory, and a spec can have a thousand references. */
 const MAX_USES = 32;
 
 const usesOf = (rule: RuleObject, cnf: Cnf, most: number): string[] => {
@@ -63,7 +65,7 @@ const usesOf = (rule: RuleObject, cnf: Cnf, most: number): string[] => {
 };
 
 /** The keys of all rules that can matter for the change. */
-export const tiesToLookUp = (change: RuleChange): string[] => {
+export const keysToLookUp = (change: RuleChange): string[] => {
   const { after, kind, name, operation } = change;
   if (operation === 'DELETE' || after === undefined)
     return [using(change, { kind: kind.kind, name }), usingMany(change)];
@@ -78,13 +80,13 @@ export const tiesToLookUp = (change: RuleChange): string[] => {
 
 /** The keys of rules that may decide before it for its packets; none of what decides for none. */
 export const filtersToLookUp = ({ after, ...cnf }: RuleChange): string[] =>
-  after === undefined ? [] : filterTies(cnf, filterOf(after), sidesAround);
+  after === undefined ? [] : filterKeys(cnf, filterOf(after), sidesAround);
 
 const filterSpec = z.looseObject({ src: z.string().default(''), dest: z.string().default('') });
 type Sides = { src: string; dest: string };
 
 /** By the zones of what a rule filters, and whether it is for the CNF's own packets. */
-const filterTies = (
+const filterKeys = (
   { namespace, purpose }: Cnf,
   filter: unknown,
   sidesOf: (sides: Sides) => readonly (readonly [string, string])[],
@@ -116,19 +118,19 @@ const saidBy: typeof saidInSpec = (rule, read) => {
 };
 
 /**
- * The first of the claims that one of the rules has, too. `tieOf`: the key by which it is known of
- * what stays in memory of a rule.
+ * The first of the claims that one of the rules has, too. `indexKeyOf`: the key by which it is
+ * known of what stays in memory of a rule.
  */
 export const heldBy = (
   rules: readonly RuleObject[],
   claims: readonly Claim[],
-  tieOf: (key: string) => string,
+  indexKeyOf: (key: string) => string,
 ): { path: string; key: string; other: RuleObject } | undefined => {
   for (const { path, key } of claims) {
-    const tie = tieOf(key);
+    const indexKey = indexKeyOf(key);
     const other = rules.find((rule) =>
       isKept(rule)
-        ? rule.ties.includes(tie)
+        ? rule.indexKeys.includes(indexKey)
         : claimsOfRule(rule).some((claim) => claim.key === key),
     );
     if (other) return { path, key, other };

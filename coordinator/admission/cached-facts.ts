@@ -11,13 +11,13 @@ import { grantsOf, keptRbac } from './buckets/bindings.ts';
 import type { NetworkTexts } from '#shared/compile/networks.ts';
 import { networkNames, purposesAmong } from './cnfs.ts';
 import { MAX_FILTERS } from './checks/check.ts';
-import { filtersToLookUp, linksToLookUp, tiesToLookUp } from './ties.ts';
-import type { World } from './world.ts';
+import { filtersToLookUp, linksToLookUp, keysToLookUp } from './index-keys.ts';
+import type { FactSource } from './fact-source.ts';
 
-export type CachedWorldDeps = {
+export type CachedFactsDeps = {
   client: KubeClient;
-  /** Rule CRs that have one of these keys of `tiesOf`; none where there are more than `most`. */
-  rules: (ties: readonly string[], most?: number) => readonly RuleObject[];
+  /** Rule CRs that have one of these index keys; none where there are more than `most`. */
+  rules: (indexKeys: readonly string[], most?: number) => readonly RuleObject[];
   /** What a purpose's workloads and pods say of networks. */
   networkAnnotations: (namespace: string, purpose: string) => readonly (NetworkTexts | undefined)[];
   /** Those of a namespace's workloads and pods. */
@@ -30,15 +30,15 @@ export type CachedWorldDeps = {
   log: Logger;
 };
 
-export type CachedWorld = {
+export type CachedFacts = {
   /** Undefined until every watch has been listed once. */
-  world: () => World | undefined;
+  source: () => FactSource | undefined;
   /** Namespaces that have a RoleBinding of one of these names. */
   boundTo: (names: readonly string[]) => string[];
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
+export const createCachedFacts = (deps: CachedFactsDeps): CachedFacts => {
   const { client, clock, log } = deps;
   const common = { client, clock, log, indices: byNamespace };
   const ofBindings = {
@@ -54,8 +54,8 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   });
   const reflectors = [roles, clusterRoles, roleBindings, clusterRoleBindings];
 
-  const world: World = {
-    rules: async ({ change }) => deps.rules(tiesToLookUp(change)),
+  const source: FactSource = {
+    rules: async ({ change }) => deps.rules(keysToLookUp(change)),
     filters: async (change) => deps.rules(filtersToLookUp(change), MAX_FILTERS),
     links: async (change) => deps.rules(linksToLookUp(change), MAX_FILTERS),
     networks: async ({ namespace, purpose }) =>
@@ -71,9 +71,9 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   };
 
   return {
-    world: () =>
+    source: () =>
       deps.isComplete() && reflectors.every((reflector) => reflector.hasSynced())
-        ? world
+        ? source
         : undefined,
     boundTo: (names) =>
       roleBindings.store

@@ -3,7 +3,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './checks/check.ts';
 import { isUnused, referencesExist } from './checks/references.ts';
-import { createLiveWorld } from './live-world.ts';
+import { createLiveFacts } from './live-facts.ts';
 import { change, context, facts, rule, zone } from './testing/changes.ts';
 
 const { signal } = new AbortController();
@@ -17,7 +17,7 @@ const listing = (rules: readonly RuleObject[]): Pick<KubeClient, 'list'> => ({
 });
 const seen = async (rules: readonly RuleObject[], one: RuleChange) => {
   const { kinds } = context;
-  return createLiveWorld(listing(rules)).rules({ change: one, kinds }, signal);
+  return createLiveFacts(listing(rules)).rules({ change: one, kinds }, signal);
 };
 
 const names = Array.from({ length: 1_000 }, (_, at) => `p${at}`.padEnd(253, 'x'));

@@ -9,12 +9,12 @@ import { grantsOf, rbacOf } from './buckets/bindings.ts';
 import { identified, type KeptRule } from '../sources/kept-rule.ts';
 import { networkNames, purposesAmong } from './cnfs.ts';
 import type { RuleChange } from './checks/check.ts';
-import { tiesTo } from './ties.ts';
-import type { LiveWorld } from './world.ts';
+import { indexKeysFor } from './index-keys.ts';
+import type { LiveFacts } from './fact-source.ts';
 
 type Scope = { namespace?: string; labelSelector?: string; signal: AbortSignal };
 
-export const createLiveWorld = (client: Pick<KubeClient, 'list'>): LiveWorld => {
+export const createLiveFacts = (client: Pick<KubeClient, 'list'>): LiveFacts => {
   const list = async <T extends KubeObject>(
     resource: ResourceType<T>,
     scope: Scope,
@@ -29,8 +29,8 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): LiveWorld => 
     const { namespace, purpose } = change;
     const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
     const schema = objectSchema.transform((object): KeptRule => {
-      const ties = tiesTo(object, change, undefined);
-      const kept = { revision: '', ties, shape: undefined, filter: undefined };
+      const indexKeys = indexKeysFor(object, change, undefined);
+      const kept = { revision: '', indexKeys, shape: undefined, filter: undefined };
       return { ...identified(object), ...kept };
     });
     const lists = await Promise.all(
@@ -44,7 +44,7 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): LiveWorld => 
     );
     // What it refers to may be misspelt: the answer names those that there are.
     const asked = new Set((change.after ? referencesOf(change.after) : []).map((one) => one.kind));
-    return lists.flat().filter(({ kind, ties }) => ties.length > 0 || asked.has(kind));
+    return lists.flat().filter(({ kind, indexKeys }) => indexKeys.length > 0 || asked.has(kind));
   };
 
   const cnfs = async (namespace: string, labelSelector: string, signal: AbortSignal) => {

@@ -10,7 +10,7 @@ import {
   wholeFile,
   type PolicyTable,
   type TableEntry,
-} from './table.ts';
+} from './nft-table.ts';
 
 const entry = (id: string, ingress: readonly Rule[]): TableEntry => ({
   id,
