@@ -4,7 +4,8 @@ import { PORTS_GATE } from '#shared/names.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { asksOf } from '../../controllers/network-ports/asks.ts';
-import { isKept, isReleased, nameOfPod } from '../../controllers/network-ports/decide.ts';
+import { Claims, isReleased } from '../../controllers/network-ports/claims.ts';
+import { isKept, nameOfPod } from '../../controllers/network-ports/decide.ts';
 import {
   foreignOf,
   holderOf,
@@ -189,7 +190,7 @@ const foreignIn = (network: ManagedNetwork, facts: PortsFacts): PortsView['forei
   const plan = planned(network);
   if (plan === undefined) return [];
   const running = (facts.pods ?? []).filter(isRunning);
-  const found = foreignOf(network, portsIn(network, facts.ports), [
+  const found = foreignOf(network, new Claims(portsIn(network, facts.ports)), [
     ...running.map((pod) => holderOf(pod, indexesOfPod(pod, network, plan), 'pod')),
     ...movingIn(plan, facts),
   ]);

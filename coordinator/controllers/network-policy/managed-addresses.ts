@@ -18,7 +18,7 @@ import {
 } from '#shared/resources/other-kinds/network-port.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { isReleased } from '../network-ports/decide.ts';
+import { isReleased } from '../network-ports/claims.ts';
 import { isAdopted } from '../network-ports/network-status.ts';
 
 type Options = {

@@ -30,7 +30,7 @@ let api: FakeFleetApi;
 let events: RecordedEvent[];
 let registry: Registry;
 let aheadMs: number;
-/** Until the API server answers a write of a pod. */
+/** Until the API server answers a creation or a patch. */
 let answersInMs: number;
 let running: { end: AbortController; done: Promise<void> };
 
@@ -42,8 +42,12 @@ const begin = (): void => {
     await systemClock.sleep(answersInMs, end.signal);
     return await client.patch(...asked);
   };
+  const create: typeof client.create = async (...asked) => {
+    await systemClock.sleep(answersInMs, end.signal);
+    return await client.create(...asked);
+  };
   const { run } = createNetworkPortsController({
-    client: answersInMs > 0 ? { ...client, patch } : client,
+    client: answersInMs > 0 ? { ...client, create, patch } : client,
     record: (event) => void events.push(event),
     metrics: NO_METRICS,
     portMetrics: createPortMetrics(registry),
@@ -198,6 +202,20 @@ describe('a pod behind the gate', () => {
     await expect.poll(() => gatesOf('p'), soon).toEqual([{ name: 'other' }]);
     expect(addressesOf('p')).toEqual(['10.98.0.3']);
     expect(await claims()).toEqual(['b-3 p']);
+  });
+
+  it('gets none beyond the share of its namespace, and no write is in vain, among others that come with it', async () => {
+    network('a', 40, { perNamespace: 6 });
+    await expect.poll(claimable('a'), soon).toBe(true);
+    await kill();
+    answersInMs = 20;
+    for (let at = 0; at < 12; at += 1) pod(`p${at}`, ['a']);
+    begin();
+    await expect
+      .poll(() => events.filter(({ reason }) => reason === 'NoFreeAddress').length, soon)
+      .toBe(6);
+    await expect.poll(claims, soon).toHaveLength(6);
+    expect(api.writes.filter((write) => write.startsWith('create networkports'))).toHaveLength(6);
   });
 
   it('is let go where none of its networks is managed', async () => {

@@ -62,6 +62,7 @@ export type NetworkPortsController = {
 };
 
 const COALESCE_MS = 10;
+const CONCURRENCY = 8;
 const STATUS_COALESCE_MS = 300;
 /** Between looks at what waits for something that no watch shows. */
 const AGAIN_MS = 10_000;
@@ -128,6 +129,7 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
     fieldsOf: (key) => ({ key }),
     groupOf: (key) => namespaceOf(key),
     coalesceMs: COALESCE_MS,
+    concurrency: CONCURRENCY,
   });
 
   /** Any user with the right to make pods makes any number that wait. */
@@ -208,10 +210,14 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     };
   };
 
-  /** Whether the watch of networks is behind that of pods. */
-  const isAhead = async (asks: readonly Ask[], signal: AbortSignal): Promise<boolean> => {
+  /** Whether the watch of networks is behind that of pods, where the pod would get addresses. */
+  const isAhead = async (
+    waiting: WaitingPod,
+    asks: readonly Ask[],
+    signal: AbortSignal,
+  ): Promise<boolean> => {
     const unmanaged = asks.filter(({ name }) => sources.networkNamed(name) === undefined);
-    if (unmanaged.length === 0) return false;
+    if (unmanaged.length === 0 || 'wait' in decidePod(waiting, viewNow())) return false;
     const { items } = await client.list(managedNetworkResource, { signal });
     return unmanaged.some(({ name }) => items.some(({ spec }) => spec.names.includes(name)));
   };
@@ -256,9 +262,10 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     const waiting = { namespace, name, uid, owner, keeper, texts };
     await readAttachments(asks, signal);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      if (await isAhead(waiting, asks, signal)) return { againInMs: SOON_MS };
+      // From here to the claims nothing is waited for: other pods are looked at meanwhile.
       const decision = decidePod(waiting, viewNow());
       if ('wait' in decision) return await leaveWaiting(pod, decision.wait, signal);
-      if (await isAhead(asks, signal)) return { againInMs: SOON_MS };
       const { claims } = decision;
       const missing = claims.filter(({ has }) => !has);
       const made = await Promise.all(missing.map((claim) => writes.claim(claim, signal)));

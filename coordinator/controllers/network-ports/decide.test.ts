@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import {
-  annotationsFor,
-  decidePod,
-  decidePort,
-  REST_MS,
-  type Claim,
-  type KnownNetwork,
-} from './decide.ts';
+import { annotationsFor, decidePod, decidePort, REST_MS, type Claim } from './decide.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
-import { claimsOf, known, networkObject, pod, port, reasonOf, view } from './testing.ts';
+import {
+  claimsOf,
+  known,
+  networkObject,
+  pod,
+  port,
+  reasonOf,
+  view,
+  type SomeKnown,
+} from './testing.ts';
 
 describe('a pod that waits', () => {
   it('gets the first free address, in both families', () => {
@@ -60,7 +62,7 @@ describe('a pod that waits', () => {
     ]);
   });
 
-  it.each<[string, Parameters<typeof pod>[1], Partial<KnownNetwork>, string]>([
+  it.each<[string, Parameters<typeof pod>[1], SomeKnown, string]>([
     [
       'taken',
       { fixed: '10.1.0.2' },

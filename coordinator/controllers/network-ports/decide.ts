@@ -5,6 +5,7 @@
 import { few } from '#shared/util/few.ts';
 import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
+import { isReleased, type Claims } from './claims.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
 import type { Keeper } from './keepers.ts';
 import { addressesAt, commonIndexOf, macAt, withLengths, type Plan } from './subnets.ts';
@@ -38,7 +39,7 @@ export type KnownNetwork = {
   /** `problem`: why it gives nothing to any pod. */
   plan: Plan | { problem: string };
   /** Its NetworkPorts, those that rest as well. */
-  ports: readonly NetworkPort[];
+  ports: Claims;
 } & Foreign;
 
 export type View = {
@@ -73,8 +74,6 @@ export type Claim = {
 export type Decision = { wait: Wait } | { claims: readonly Claim[] };
 
 export const portName = (network: string, index: number): string => `${network}-${index}`;
-
-export const isReleased = ({ status }: NetworkPort): boolean => status?.releasedAt !== undefined;
 
 /** No pod has it, and the next one of its owner gets it. */
 export const isKept = (port: NetworkPort): boolean =>
@@ -143,7 +142,9 @@ const claimFor = (
       `namespace ${pod.namespace} gets no address of network ${network}: spec.namespaces has ${few(namespaces) || 'none'}`,
     );
   if ('problem' in plan) return wait('NetworkNotReady', `network ${network}: ${plan.problem}`);
-  const own = ports.find((port) => isOf(port, pod.uid, ask.interface) && isAsked(port, ask, plan));
+  const own = ports
+    .ofPod(pod.uid)
+    .find((port) => isOf(port, pod.uid, ask.interface) && isAsked(port, ask, plan));
   if (own) return { ask, network, plan, spec: own.spec, has: true };
   const kept = keptFor(ask, pod, plan, { ports, view });
   if (kept && 'held' in kept) return wait('PodBefore', kept.held);
@@ -209,9 +210,12 @@ const keptFor = (
   ask: Ask,
   pod: WaitingPod,
   plan: Plan,
-  { ports, view }: { ports: readonly NetworkPort[]; view: View },
+  { ports, view }: { ports: Claims; view: View },
 ): { held: string } | Required<Pick<Claim, 'resting' | 'spec'>> | undefined => {
-  const earlier = ports.filter((port) => isOfSlot(port, pod, ask.interface));
+  if (!isKeeper(pod.keeper)) return undefined;
+  const earlier = ports
+    .ofKeeper(pod.keeper.uid)
+    .filter((port) => isOfSlot(port, pod, ask.interface));
   const held = earlier.find(isHeld);
   if (held) return { held: beforeMessage(held, pod, view) };
   const resting = earlier.find((port) => isAsked(port, ask, plan));
@@ -248,9 +252,7 @@ const shareExceeded = (
 ): string | undefined => {
   const { perNamespace } = object.spec;
   if (perNamespace === undefined) return undefined;
-  const held = ports.filter(
-    (port) => !isReleased(port) && port.spec.claim.namespace === namespace,
-  ).length;
+  const held = ports.countOf(namespace);
   const more = chosen.filter(({ has }) => !has).length;
   return held + more < perNamespace
     ? undefined
@@ -273,10 +275,9 @@ const indexFor = ({
   plan,
   chosen,
 }: Wanted): { index: number; resting?: NetworkPort | undefined } | { problem: string } => {
-  const taken = new Map(known.ports.map((port) => [port.spec.index, port]));
   const isChosen = new Set(chosen.map(({ spec }) => spec.index));
   const restingAt = (index: number): NetworkPort | undefined => {
-    const port = taken.get(index);
+    const port = known.ports.at(index);
     // A pod can name any uid as its owner, one of another namespace too.
     const isOwners =
       owner !== undefined &&
@@ -285,7 +286,7 @@ const indexFor = ({
     return isOwners && isReleased(port) && !isChosen.has(index) ? port : undefined;
   };
   const isFree = (index: number): boolean =>
-    !taken.has(index) && !known.foreign.has(index) && !isChosen.has(index);
+    !known.ports.at(index) && !known.foreign.has(index) && !isChosen.has(index);
   if (ask.fixed.length > 0) {
     const index = fixedIndex(ask, known, plan, (one) => isFree(one) || !!restingAt(one));
     return typeof index === 'number' ? { index, resting: restingAt(index) } : index;
@@ -322,7 +323,7 @@ const fixedIndex = (
   if (!plan.indexes.includes(index))
     return { problem: `${wanted}: network ${network} gives ${plan.range}` };
   if (isFree(index)) return index;
-  const port = ports.find(({ spec }) => spec.index === index);
+  const port = ports.at(index);
   const user = port
     ? `pod ${nameOfPod(port.spec.claim)}`
     : (foreign.get(index) ?? 'the pod itself');
@@ -338,7 +339,8 @@ const howHeld = (port: NetworkPort | undefined): string => {
   return isReleased(port) ? 'had it until some seconds ago' : 'has it';
 };
 
-const fullMessage = ({ object, ports, foreign }: KnownNetwork, plan: Plan): string => {
+const fullMessage = ({ object, ports: claims, foreign }: KnownNetwork, plan: Plan): string => {
+  const ports = claims.all();
   const resting = ports.filter(isReleased).length;
   const kept = ports.filter(isKept).length;
   const users = [

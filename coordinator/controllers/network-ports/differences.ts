@@ -2,7 +2,7 @@
 import { spelling, withoutLength } from '#shared/policy/address-blocks.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
-import { isReleased } from './decide.ts';
+import { isReleased } from './claims.ts';
 import { presentOf, type PortPod } from './objects.ts';
 
 /** In words; undefined: as given, or its CNI has said nothing yet. */

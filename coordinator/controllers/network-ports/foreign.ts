@@ -1,8 +1,8 @@
 /** Addresses of a network that are in use without a NetworkPort. Pure. */
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
-import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
-import { isReleased, type Foreign } from './decide.ts';
+import { isReleased, type Claims } from './claims.ts';
+import type { Foreign } from './decide.ts';
 import { presentOf, type PortPod } from './objects.ts';
 import { indexOf, type Plan } from './subnets.ts';
 
@@ -34,26 +34,27 @@ export const indexesOfPod = (pod: PortPod, network: ManagedNetwork, plan: Plan):
  */
 export const foreignOf = (
   { spec }: ManagedNetwork,
-  ports: readonly NetworkPort[],
+  ports: Claims,
   holders: readonly Holder[],
 ): Foreign => {
   const foreign = new Map<number, string>();
   const doubtful = new Map<number, string>();
   const { namespaces = [], perNamespace = Infinity } = spec;
-  const shares = new Map(namespaces.map((name) => [name, perNamespace]));
-  const claims = new Set<number>();
+  const shares = new Map<string, number>();
+  const shareOf = (namespace: string): number =>
+    namespaces.includes(namespace) ? perNamespace - ports.countOf(namespace) : 0;
   const takeFrom = (namespace: string): boolean => {
-    const left = shares.get(namespace) ?? 0;
+    const left = shares.getOrInsertComputed(namespace, shareOf);
     shares.set(namespace, left - 1);
     return left > 0;
   };
-  for (const { spec: claimed } of ports.filter((port) => !isReleased(port))) {
-    claims.add(claimed.index);
-    takeFrom(claimed.claim.namespace);
-  }
+  const isClaimed = (index: number): boolean => {
+    const port = ports.at(index);
+    return port !== undefined && !isReleased(port);
+  };
   for (const { namespace, words, indexes } of holders)
     for (const index of indexes) {
-      if (claims.has(index) || foreign.has(index)) continue;
+      if (isClaimed(index) || foreign.has(index)) continue;
       if (takeFrom(namespace)) foreign.set(index, words);
       else doubtful.set(index, words);
     }

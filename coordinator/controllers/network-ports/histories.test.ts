@@ -11,11 +11,11 @@ import {
   decidePort,
   isKept,
   isOfSlot,
-  isReleased,
   portName,
   REST_MS,
   type Claim,
 } from './decide.ts';
+import { isReleased } from './claims.ts';
 import { known, networkObject, pod as podOf, port as portOf, view } from './testing.ts';
 
 const HISTORIES = 1_000;

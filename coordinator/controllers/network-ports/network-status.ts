@@ -7,7 +7,8 @@ import {
 } from '#shared/resources/other-kinds/managed-network.ts';
 import { conditionOf } from '../../rule-status/conditions.ts';
 import { truncated } from '../../rule-status/wording.ts';
-import { isReleased, type KnownNetwork } from './decide.ts';
+import { isReleased } from './claims.ts';
+import type { KnownNetwork } from './decide.ts';
 
 export type NetworkFacts = KnownNetwork & {
   conflicts: readonly string[];
@@ -29,13 +30,14 @@ export const isAdopted = ({ status }: ManagedNetwork): boolean =>
 export const statusOf = ({
   object: network,
   plan,
-  ports,
+  ports: claims,
   foreign,
   doubtful,
   conflicts,
   unobeyed,
   now,
 }: NetworkFacts): ManagedNetworkStatus => {
+  const ports = claims.all();
   const resting = ports.filter(isReleased).length;
   const taken = new Set([...ports.map(({ spec }) => spec.index), ...foreign.keys()]);
   const indexes = 'problem' in plan ? [] : plan.indexes;

@@ -18,9 +18,24 @@ import {
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
-import { isKept, isReleased, nameOfPod, type Foreign, type KnownNetwork } from './decide.ts';
+import { Claims, isReleased } from './claims.ts';
+import {
+  isKept,
+  nameOfPod,
+  portName,
+  type Claim,
+  type Foreign,
+  type KnownNetwork,
+} from './decide.ts';
 import { isAdopted } from './network-status.ts';
-import { foreignOf, holderOf, indexesIn, indexesOfPod, NO_FOREIGN } from './foreign.ts';
+import {
+  foreignOf,
+  holderOf,
+  indexesIn,
+  indexesOfPod,
+  NO_FOREIGN,
+  type Holder,
+} from './foreign.ts';
 import { isGated, isRunning, portNodes, portPods, type PortPod } from './objects.ts';
 import { addressesAt, conflictBetween, planOf, type Plan } from './subnets.ts';
 import { virtualAddresses, type VirtualAddress } from './virtual-addresses.ts';
@@ -41,11 +56,11 @@ const GATED = 'yes';
 
 type Planned = {
   plan: Plan;
-  /** Those of its addresses that the pod has, by what its CNI says. */
-  indexesOf: (pod: PortPod) => readonly number[];
+  /** The running pods that have some of its addresses, by what their CNI says; by uid. */
+  pods: Map<string, Holder>;
   indexesHeldBy: (holder: VirtualAddress) => readonly number[];
-  /** An address of the NetworkPort that is not at its index, since the subnets are others now. */
-  movedFrom: (port: NetworkPort) => string | undefined;
+  /** NetworkPorts whose addresses are not at their index, since the subnets are others now. */
+  moved: Map<string, { port: NetworkPort; address: string }>;
 };
 
 export class PortSources {
@@ -61,6 +76,12 @@ export class PortSources {
   readonly #removed = new Set<string>();
   /** Deleted by others while their pods had them, by name: not free until that is looked at. */
   readonly #lost = new Map<string, NetworkPort>();
+  /** What this coordinator is writing: others must not decide on what was there before. */
+  readonly #reserved = new Map<string, NetworkPort>();
+  /** All of these as one, by name. */
+  readonly #current = new Map<string, NetworkPort>();
+  /** The same, by network. */
+  readonly #claims = new Map<string, Claims>();
   readonly #plans = new Map<string, Planned | { problem: string }>();
 
   constructor(options: PortSourcesOptions) {
@@ -81,12 +102,7 @@ export class PortSources {
     this.ports = new Reflector({
       ...common,
       resource: networkPortResource,
-      indices: {
-        network: ({ spec }) => [spec.network],
-        pod: ({ spec }) => [spec.claim.uid],
-        keeper: ({ spec }) => (spec.claim.keeper ? [spec.claim.keeper.uid] : []),
-        node: ({ status }) => (status?.node === undefined ? [] : [status.node]),
-      },
+      indices: { node: ({ status }) => (status?.node === undefined ? [] : [status.node]) },
       onEvent: ({ type, object }) => this.#onPort(type, object),
     });
     this.pods = new Reflector({
@@ -98,6 +114,7 @@ export class PortSources {
       },
       onEvent: ({ type, object, old }) => {
         const { uid } = object.metadata;
+        this.#noteHolder(object, type !== 'deleted');
         if (type === 'deleted') options.onGone(uid);
         else if (isGated(object)) options.onPod(uid);
         if (type !== 'updated' || !isDeepStrictEqual(useOf(object), useOf(old)))
@@ -140,8 +157,10 @@ export class PortSources {
 
   /** What another coordinator has written since counts. */
   forgetWrites(): void {
+    const names = [...this.#written.keys(), ...this.#lost.keys()];
     this.#written.clear();
     this.#lost.clear();
+    for (const name of names) this.#look(name);
   }
 
   markAll(): void {
@@ -166,15 +185,32 @@ export class PortSources {
     const { name } = port.metadata;
     const shown = this.ports.store.byName('', name);
     if (!shown || isLater(port, shown)) this.#written.set(name, port);
+    this.#look(name);
   }
 
   forget(name: string): void {
     this.#written.delete(name);
+    this.#look(name);
+  }
+
+  /** While it is written other pods are decided on. */
+  async reserve<T>({ spec, resting }: Claim, write: () => Promise<T>): Promise<T> {
+    const name = portName(spec.network, spec.index);
+    const metadata = { name, namespace: '', uid: '', resourceVersion: '', creationTimestamp: '' };
+    const { kind } = networkPortResource;
+    this.#reserved.set(name, { apiVersion: '', kind, metadata, ...resting, spec, status: {} });
+    this.#look(name);
+    try {
+      return await write();
+    } finally {
+      this.#reserved.delete(name);
+      this.#look(name);
+    }
   }
 
   /** Called before the deletion, of which the watch may be the first to tell. */
   noteRemoval({ metadata: { name, uid } }: NetworkPort): { undo: () => void } {
-    this.#written.delete(name);
+    this.forget(name);
     this.#removed.add(uid);
     return { undo: () => void this.#removed.delete(uid) };
   }
@@ -187,6 +223,7 @@ export class PortSources {
   /** It is claimed anew, or its pod has gone as well. */
   settle(name: string): void {
     this.#lost.delete(name);
+    this.#look(name);
     this.markWaiting();
   }
 
@@ -195,23 +232,13 @@ export class PortSources {
     return shown ? this.#latest(shown) : this.#written.get(name);
   }
 
-  portsOf(network: string): NetworkPort[] {
-    return this.#withWritten(
-      this.ports.store.by('network', network),
-      ({ spec }) => spec.network === network,
-    );
-  }
-
   portsOfPod(uid: string): NetworkPort[] {
-    return this.#withWritten(this.ports.store.by('pod', uid), ({ spec }) => spec.claim.uid === uid);
+    return [...this.#claims.values()].flatMap((claims) => claims.ofPod(uid));
   }
 
   /** Those that it has for its pods, and for their next ones. */
   portsOfKeeper(uid: string): NetworkPort[] {
-    return this.#withWritten(
-      this.ports.store.by('keeper', uid),
-      ({ spec }) => spec.claim.keeper?.uid === uid,
-    );
+    return [...this.#claims.values()].flatMap((claims) => claims.ofKeeper(uid));
   }
 
   networkNamed(name: string): ManagedNetwork | undefined {
@@ -228,21 +255,16 @@ export class PortSources {
   }
 
   /** What a network could give, also while it does not yet. */
-  planFor(
-    { metadata: { name } }: ManagedNetwork,
-    ports: readonly NetworkPort[] = this.portsOf(name),
-  ): KnownNetwork['plan'] {
+  planFor({ metadata: { name } }: ManagedNetwork): KnownNetwork['plan'] {
     const planned = this.#planned(name);
     if ('problem' in planned) return planned;
-    for (const port of ports) {
-      const { index, claim } = port.spec;
-      const text = planned.movedFrom(port);
-      if (text !== undefined)
-        return {
-          problem: `pod ${nameOfPod(claim)} has ${text}, which is not at offset ${index} of the subnets any more`,
-        };
-    }
-    return planned.plan;
+    const [moved] = planned.moved.values();
+    if (moved === undefined) return planned.plan;
+    const { address, port } = moved;
+    const { claim, index } = port.spec;
+    return {
+      problem: `pod ${nameOfPod(claim)} has ${address}, which is not at offset ${index} of the subnets any more`,
+    };
   }
 
   #planned(name: string): Planned | { problem: string } {
@@ -251,17 +273,25 @@ export class PortSources {
       if (network === undefined) return { problem: 'it is gone' };
       const plan = this.#readPlan(network);
       if ('problem' in plan) return plan;
-      const movedFrom = ({ spec }: NetworkPort): string | undefined => {
-        const now = addressesAt(plan, spec.index);
-        return spec.addresses.find((text, at) => text !== now[at]);
-      };
-      return {
+      const planned: Planned = {
         plan,
-        indexesOf: oncePerObject((pod: PortPod) => indexesOfPod(pod, network, plan)),
+        pods: new Map(),
         indexesHeldBy: oncePerObject(({ addresses }: VirtualAddress) => indexesIn(plan, addresses)),
-        movedFrom: oncePerObject(movedFrom),
+        moved: new Map(),
       };
+      for (const pod of this.runningPods(network)) noteHolder(planned, network, pod);
+      for (const port of this.#claimsOf(name).all()) noteMoved(planned, port);
+      return planned;
     });
+  }
+
+  #noteHolder(pod: PortPod, isThere: boolean): void {
+    for (const [name, planned] of this.#plans) {
+      const network = this.networks.store.byName('', name);
+      if ('problem' in planned || network === undefined) continue;
+      if (isThere && isRunning(pod)) noteHolder(planned, network, pod);
+      else planned.pods.delete(pod.metadata.uid);
+    }
   }
 
   #isInNetwork(holder: VirtualAddress): boolean {
@@ -283,36 +313,46 @@ export class PortSources {
   }
 
   known(network: ManagedNetwork): KnownNetwork {
-    const ports = this.portsOf(network.metadata.name);
-    const plan = this.planFor(network, ports);
+    const plan = this.planFor(network);
     return {
       object: network,
       plan: 'problem' in plan || isAdopted(network) ? plan : ADOPTING,
-      ports,
-      ...this.#foreign(network, ports),
+      ports: this.#claimsOf(network.metadata.name),
+      ...this.#foreign(network),
     };
   }
 
-  #foreign(network: ManagedNetwork, ports: readonly NetworkPort[]): Foreign {
+  #foreign(network: ManagedNetwork): Foreign {
     const planned = this.#planned(network.metadata.name);
     if ('problem' in planned) return NO_FOREIGN;
-    const { indexesOf, indexesHeldBy } = planned;
-    return foreignOf(network, ports, [
-      ...this.runningPods(network).map((pod) => holderOf(pod, indexesOf(pod), 'pod')),
+    const { indexesHeldBy, pods } = planned;
+    return foreignOf(network, this.#claimsOf(network.metadata.name), [
+      ...pods.values(),
       ...this.virtualAddresses.store.list().map((one) => holderOf(one, indexesHeldBy(one))),
     ]);
   }
 
-  #withWritten(shown: readonly NetworkPort[], isOf: (port: NetworkPort) => boolean): NetworkPort[] {
-    const isShown = ({ metadata: { name } }: NetworkPort): boolean => {
-      const there = this.ports.store.byName('', name);
-      return there !== undefined && isOf(there);
-    };
-    const others = [...this.#written.values(), ...this.#lost.values()].filter(
-      (port) => isOf(port) && !isShown(port),
-    );
-    // What the watch shows as such may be of another pod since.
-    return [...shown.map((port) => this.#latest(port)).filter(isOf), ...others];
+  #claimsOf(network: string): Claims {
+    return this.#claims.getOrInsertComputed(network, () => new Claims());
+  }
+
+  /** What is known of it may be other than before. */
+  #look(name: string): void {
+    const before = this.#current.get(name);
+    const now = this.#reserved.get(name) ?? this.port(name) ?? this.#lost.get(name);
+    if (before === now) return;
+    if (before) this.#place(before, undefined);
+    if (now) this.#place(now, now);
+    if (now) this.#current.set(name, now);
+    else this.#current.delete(name);
+  }
+
+  #place({ metadata, spec: { network, index } }: NetworkPort, now: NetworkPort | undefined): void {
+    this.#claimsOf(network).set(index, now);
+    const planned = this.#plans.get(network);
+    if (planned === undefined || 'problem' in planned) return;
+    if (now) noteMoved(planned, now);
+    else planned.moved.delete(metadata.name);
   }
 
   #latest(shown: NetworkPort): NetworkPort {
@@ -326,14 +366,12 @@ export class PortSources {
     const { name, uid } = port.metadata;
     const ours = this.#written.get(name);
     if (ours && !isLater(ours, port)) this.#written.delete(name);
-    if (type !== 'deleted') {
-      this.#lost.delete(name);
-      if (isKept(port)) this.markWaiting();
-    } else {
-      this.#options.onGone(uid);
-      if (!this.#removed.delete(uid) && !isReleased(port)) this.#lost.set(name, port);
-      else this.markWaiting();
-    }
+    const isLost = type === 'deleted' && !this.#removed.delete(uid) && !isReleased(port);
+    if (isLost) this.#lost.set(name, port);
+    else if (type !== 'deleted') this.#lost.delete(name);
+    this.#look(name);
+    if (type === 'deleted') this.#options.onGone(uid);
+    if (type === 'deleted' ? !isLost : isKept(port)) this.markWaiting();
     this.#options.onPort(name);
     this.#options.onNetwork(port.spec.network);
   }
@@ -347,6 +385,18 @@ export class PortSources {
     if (networks.size > 0 && pod.present.length > 0) this.markWaiting();
   }
 }
+
+const noteHolder = ({ plan, pods }: Planned, network: ManagedNetwork, pod: PortPod): void => {
+  const indexes = indexesOfPod(pod, network, plan);
+  if (indexes.length > 0) pods.set(pod.metadata.uid, holderOf(pod, indexes, 'pod'));
+  else pods.delete(pod.metadata.uid);
+};
+
+const noteMoved = ({ plan, moved }: Planned, port: NetworkPort): void => {
+  const now = addressesAt(plan, port.spec.index);
+  const address = port.spec.addresses.find((text, at) => text !== now[at]);
+  if (address !== undefined) moved.set(port.metadata.name, { port, address });
+};
 
 const ADOPTING = { problem: 'the addresses of pods that run already are being claimed first' };
 

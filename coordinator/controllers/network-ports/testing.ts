@@ -4,6 +4,7 @@ import type {
   ManagedNetworkSpec,
 } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import { Claims } from './claims.ts';
 import {
   portName,
   type Decision,
@@ -40,12 +41,16 @@ export const networkObject = (
   },
 });
 
-type SomeKnown = Partial<KnownNetwork> & { name?: string; names?: string[] };
+export type SomeKnown = Partial<Omit<KnownNetwork, 'ports'>> & {
+  ports?: readonly NetworkPort[];
+  name?: string;
+  names?: string[];
+};
 
-export const known = ({ name, names, ...some }: SomeKnown = {}): KnownNetwork => {
+export const known = ({ name, names, ports, ...some }: SomeKnown = {}): KnownNetwork => {
   const object = some.object ?? networkObject({ ...(names && { names }) }, name);
-  const none = { ports: [], ...NO_FOREIGN };
-  return { object, plan: planOf(object.spec), ...none, ...some };
+  const plan = planOf(object.spec);
+  return { object, plan, ports: new Claims(ports), ...NO_FOREIGN, ...some };
 };
 
 export const view = (

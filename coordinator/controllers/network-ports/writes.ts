@@ -98,14 +98,13 @@ export const createPortWrites = (
       const status = { ...NO_NODE, [since]: new Date(clock.now()).toISOString() };
       return change(port, { status }, signal);
     },
-    claim: ({ spec, resting }, signal) =>
-      resting
-        ? change(
-            resting,
-            { spec: { ...spec, claim: { ...UNKEPT, ...spec.claim } }, status: NO_NODE },
-            signal,
-          )
-        : create(spec, signal),
+    claim: (claim, signal) => {
+      const { spec, resting } = claim;
+      const taken = { spec: { ...spec, claim: { ...UNKEPT, ...spec.claim } }, status: NO_NODE };
+      return sources.reserve(claim, () =>
+        resting ? change(resting, taken, signal) : create(spec, signal),
+      );
+    },
     remove: async (port, signal) => {
       const { name, uid, resourceVersion } = port.metadata;
       const preconditions = { uid, resourceVersion };
