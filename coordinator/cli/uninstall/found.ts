@@ -5,6 +5,8 @@ import { isManaged, objectSchema, resourceV1, type ResourceType } from '#shared/
 import { NETWORK_GROUP } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/other-kinds/cnf-status.ts';
+import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
+import { networkPortResource } from '#shared/resources/other-kinds/network-port.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { namespaces } from '../../sources/workload.ts';
 import { findAll, deletionProblemsOf, type Found } from './removal.ts';
@@ -107,11 +109,22 @@ export const ownCrds = async ({ client, signal }: Finder): Promise<Found[]> =>
     ownGroups.has(specOf(crd).group),
   );
 
-export const isOfNetworkPolicies = (crd: Found): boolean => specOf(crd).group === NETWORK_GROUP;
+/** Pods have their addresses by these until the coordinator is gone, which would claim them anew. */
+const addressKinds = new Set([managedNetworkResource.plural, networkPortResource.plural]);
+const isOfAddresses = (crd: Found): boolean => addressKinds.has(specOf(crd).names.plural);
 
-/** Objects of all kinds of ours. */
-export const findRules = async (finder: Finder): Promise<Found[]> => {
-  const served = (await ownCrds(finder)).flatMap((crd) => {
+export const isOfNetworkPolicies = (crd: Found): boolean =>
+  specOf(crd).group === NETWORK_GROUP && !isOfAddresses(crd);
+
+/** Objects of all kinds of ours but those that go with their kinds. */
+export const findRules = async (finder: Finder): Promise<Found[]> =>
+  findAllOf(
+    finder,
+    (await ownCrds(finder)).filter((crd) => !isOfAddresses(crd)),
+  );
+
+const findAllOf = (finder: Finder, crds: readonly Found[]): Promise<Found[]> => {
+  const served = crds.flatMap((crd) => {
     const { group, names, versions } = specOf(crd);
     const version = versions.find(({ served }) => served)?.name;
     return version === undefined
@@ -127,7 +140,7 @@ const deploymentSchema = z.looseObject({
 
 /** Those of people: the coordinator makes the others of them. */
 export const findRulesOfPeople = async (finder: Finder): Promise<Found[]> =>
-  (await findRules(finder)).filter(({ object }) => !isManaged(object));
+  (await findAllOf(finder, await ownCrds(finder))).filter(({ object }) => !isManaged(object));
 
 /** Without it no agent can report, and no finalizer is removed. */
 export const coordinatorIsThere = async ({ client, signal }: Finder): Promise<boolean> => {

@@ -54,6 +54,7 @@ describe('uninstalling', async () => {
       const { stdout } = await cluster.kubectl(['get', 'pe', '-n', namespace, '-o', inSync]);
       return stdout.includes('true') ? true : undefined;
     });
+    await network(namespace);
   });
   /** It has one address, which pod `holder` has, and `waits` waits for. */
   const network = async (of: string): Promise<void> => {
@@ -129,11 +130,13 @@ describe('uninstalling', async () => {
     // It names some: other files of the suite may have left more rules than that.
     expect(said).toMatch(/^ {2}\w+ [\w-]+\/[\w.-]+: /m);
     expect(await names('crd')).toContain('firewallzones.batch.sdewan.akraino.org');
+    expect(await names('managednetwork')).toContain('scarce');
+    expect(await names('networkport')).toContain('scarce-5');
+    expect(await gatesIn(namespace)).toBe(PORTS_GATE);
   });
 
   it('leaves nothing of the product, no rule on a CNF, and CNFs that go on', async () => {
     await installedAnew();
-    await network(namespace);
     const before = await observePods(cluster, namespace, PURPOSE);
     expect(await names('networkport')).toContain('scarce-5');
     expect(await gatesIn(namespace)).toBe(PORTS_GATE);
