@@ -43,7 +43,7 @@ import {
 import { createAnnouncer } from './events.ts';
 import { createKeepers, type Keepers } from './keepers.ts';
 import type { PortMetrics } from './metrics.ts';
-import { isAdopted, statusOf } from './network-status.ts';
+import { isAdopted, statusOf, type NetworkFacts } from './network-status.ts';
 import { createAttachments, type Attachments } from './attachments.ts';
 import { isGated, portNodes, portPods, type PortPod } from './objects.ts';
 import { PortSources } from './sources.ts';
@@ -369,18 +369,23 @@ const createNetworkReconciler =
     const unobeyed = await unobeyedOf(network, attachments, signal);
     const outcome = unobeyed.length > 0 ? { againInMs: AGAIN_MS } : 'done';
     const plan = sources.planFor(network);
-    const conflicts =
-      'problem' in plan || isAdopted(network)
-        ? (network.status?.conflicts ?? [])
-        : await adopt(network, plan, { keepers, sources, writes, signal });
+    const say = async (object: ManagedNetwork, facts: Pick<NetworkFacts, 'plan' | 'conflicts'>) => {
+      const known = { ...sources.known(object), unobeyed, now: clock.now(), ...facts };
+      const status = statusOf(known);
+      if (isDeepStrictEqual(status, object.status)) return object;
+      const fence = { client, resource: managedNetworkResource, object };
+      return await replaceStatus(fence, status, { signal });
+    };
+    const isNew = !('problem' in plan) && !isAdopted(network);
+    const { plan: whileAdopting } = sources.known(network);
+    const object = isNew ? await say(network, { plan: whileAdopting, conflicts: [] }) : network;
+    const conflicts = isNew
+      ? await adopt(network, plan, { keepers, sources, writes, signal })
+      : (network.status?.conflicts ?? []);
     for (const pod of sources.podsNaming(network))
       if (pod.isCnf && !isGated(pod) && sources.portsOfPod(pod.metadata.uid).length === 0)
         announcer.unmanaged(pod, [name]);
-    const known = { ...sources.known(network), plan };
-    const status = statusOf({ ...known, conflicts, unobeyed, now: clock.now() });
-    if (isDeepStrictEqual(status, network.status)) return outcome;
-    const fence = { client, resource: managedNetworkResource, object: network };
-    await replaceStatus(fence, status, { signal });
+    await say(object, { plan, conflicts });
     return outcome;
   };
 

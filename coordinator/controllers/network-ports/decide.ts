@@ -36,8 +36,8 @@ export type Foreign = {
 
 export type KnownNetwork = {
   object: ManagedNetwork;
-  /** `problem`: why it gives nothing to any pod. */
-  plan: Plan | { problem: string };
+  /** `problem`: why it gives nothing to any pod. `isAdopting`: not yet. */
+  plan: Plan | { problem: string; isAdopting?: true };
   /** Its NetworkPorts, those that rest as well. */
   ports: Claims;
 } & Foreign;

@@ -83,8 +83,10 @@ export const statusOf = ({
 };
 
 const readyOf = (plan: NetworkFacts['plan'], free: number): Said => {
-  if ('problem' in plan)
-    return { type: 'Ready', status: 'False', reason: 'InvalidSpec', message: plan.problem };
+  if ('problem' in plan) {
+    const reason = plan.isAdopting ? 'Adopting' : 'InvalidSpec';
+    return { type: 'Ready', status: 'False', reason, message: plan.problem };
+  }
   return free === 0
     ? {
         type: 'Ready',

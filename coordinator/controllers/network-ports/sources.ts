@@ -398,7 +398,10 @@ const noteMoved = ({ plan, moved }: Planned, port: NetworkPort): void => {
   if (address !== undefined) moved.set(port.metadata.name, { port, address });
 };
 
-const ADOPTING = { problem: 'the addresses of pods that run already are being claimed first' };
+const ADOPTING = {
+  problem: 'the addresses of pods that run already are being claimed first',
+  isAdopting: true,
+} as const;
 
 /** What of a network others depend on. */
 const shapeOf = (network: ManagedNetwork): unknown => [
