@@ -109,7 +109,7 @@ export const ownCrds = async ({ client, signal }: Finder): Promise<Found[]> =>
     ownGroups.has(specOf(crd).group),
   );
 
-/** Pods have their addresses by these until the coordinator is gone, which would claim them anew. */
+/** The coordinator claims anew what pods have: these go after it. */
 const addressKinds = new Set([managedNetworkResource.plural, networkPortResource.plural]);
 const isOfAddresses = (crd: Found): boolean => addressKinds.has(specOf(crd).names.plural);
 
