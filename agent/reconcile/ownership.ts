@@ -15,13 +15,16 @@ export const isOursIn = (
   uciPackage: string,
   { kinds, ledger, unserved }: Ownership,
 ): ((section: UciSection) => boolean) => {
-  const isOurs = ownershipOf(uciPackage, new Set(ledger.keys()));
+  const isOurs = ownershipOf(uciPackage, ledger);
   const prefixes = kinds
     .filter(({ kind, uci }) => uci?.package === uciPackage && unserved.includes(kind))
     .flatMap(({ uci }) => (uci?.ownership === 'prefix' ? [uci.sectionPrefix] : []));
   return (section) => {
-    const recordedFor = ledger.get(ledgerKey(uciPackage, section.name));
-    if (recordedFor !== undefined && unserved.includes(recordedFor)) return false;
-    return isOurs(section) && !prefixes.some((prefix) => section.name.startsWith(prefix));
+    if (!isOurs(section)) return false;
+    if (unserved.length === 0) return true;
+    const recordedFor = ledger.get(ledgerKey(uciPackage, section.name)) ?? '';
+    return (
+      !unserved.includes(recordedFor) && !prefixes.some((prefix) => section.name.startsWith(prefix))
+    );
   };
 };

@@ -27,7 +27,7 @@ import { afterLoss, begun, settled, type LedgerRecord, type Settlement } from '.
 import { isOursIn, type Ownership } from './ownership.ts';
 import { makePlan, namesForLedger, type Plan } from './plan.ts';
 import { standingOf, type RuleStates } from './rule-states.ts';
-import { afterChanges, inPlace, keysIn, lookFor, packageOf } from './takeover.ts';
+import { afterChanges, inPlace, lookFor, lookIn, packageOf } from './takeover.ts';
 
 export type PassInput = PodNetworks & {
   rules: readonly RuleObject[];
@@ -260,10 +260,10 @@ const withSettlement = (
   seen: Pick<Settlement, 'packages' | 'warnings' | 'comments'>,
 ): PassState => {
   const { ledger, packages, kinds } = state;
-  const there = keysIn(packages);
+  const isThere = lookIn(packages);
   const owned = new Map([
     // What cannot be read may still be there.
-    ...[...ledger.owned].filter(([key]) => there.has(key) || !packages.has(packageOf(key))),
+    ...[...ledger.owned].filter(([key]) => isThere(key) || !packages.has(packageOf(key))),
     ...namesForLedger(plan, kinds),
   ]);
   return { ...state, ledger: settled(ledger, { ...seen, owned, takenOver: ledger.takenOver }) };

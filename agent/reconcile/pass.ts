@@ -267,7 +267,8 @@ const nextLastGood = (current: LastGood, standing: RuleStates): LastGood => {
     const { uid, generation = 0 } = rule.metadata;
     const before = current.get(uid);
     if (verdict.verdict === 'wanted' && isInForce(standing, verdict)) {
-      next.set(uid, { spec: rule.spec, generation, revision });
+      const isSame = before?.revision === revision && before.generation === generation;
+      next.set(uid, isSame ? before : { spec: rule.spec, generation, revision });
     } else if (verdict.verdict !== 'unwanted' && before !== undefined) {
       next.set(uid, before);
     }

@@ -146,9 +146,14 @@ const earlierIn = (input: StandingInput): RuleStates['earlier'] => {
   const { plan, observed, unsettled, lacking, incomparable } = input;
   const replaced = plan.verdicts.filter(({ earlier }) => earlier !== undefined);
   if (replaced.length === 0) return new Map();
+  const names = new Set(
+    replaced.flatMap(({ earlier }) => earlier?.sections.map(({ name }) => name) ?? []),
+  );
   const there = new Map(
     [...observed].flatMap(([name, { sections }]) =>
-      sections.map((section) => [ledgerKey(name, section.name), section] as const),
+      sections
+        .filter((section) => names.has(section.name))
+        .map((section) => [ledgerKey(name, section.name), section] as const),
     ),
   );
   return new Map(

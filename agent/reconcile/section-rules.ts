@@ -22,12 +22,17 @@ export type Authors = {
 };
 
 export const createAuthors = (): Authors => {
+  /** The last ones: a pass plans several times. */
+  let noted: readonly Verdict[] = [];
   let authors: ReadonlyMap<string, string> = new Map();
   let removed: ReadonlySet<string> = new Set();
   let listed: ReadonlyMap<string, Verdict> = new Map();
   let leaving: ReadonlyMap<string, Verdict> = new Map();
   return {
     note: (verdicts) => {
+      if (noted.length === verdicts.length && noted.every((one, at) => one === verdicts[at]))
+        return;
+      noted = verdicts;
       const now = byUid(verdicts);
       const left = [...listed].filter(([uid]) => !removed.has(uid));
       const unlisted = [...leaving, ...left].filter(([uid]) => !now.has(uid));

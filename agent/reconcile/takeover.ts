@@ -6,6 +6,7 @@
 import { takeoversIn, type Takeover } from '#shared/compile/adoption.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
+import { oncePerNames } from '#shared/util/memo.ts';
 import type { UciRename } from '../openwrt/driver.ts';
 import type { LedgerRecord, TakenOver } from './ledger.ts';
 import type { Plan } from './plan.ts';
@@ -28,13 +29,13 @@ export type Findings = {
 /** What is to be taken over, and what of the record still holds. */
 export const lookFor = (input: TakeoverInput, { takenOver, owned }: LedgerRecord): Findings => {
   const { observed, rules, namesLast } = input;
-  const there = keysIn(observed);
+  const isThere = lookIn(observed);
   const entries = [...takenOver].map(([key, entry]): [string, TakenOver] =>
-    entry.stage === 'begun' && entry.uid !== '' && there.has(key)
+    entry.stage === 'begun' && entry.uid !== '' && isThere(key)
       ? [key, { ...entry, stage: 'ours' }]
       : [key, entry],
   );
-  const missing = entries.filter(([key, { stage }]) => stage === 'ours' && !there.has(key));
+  const missing = entries.filter(([key, { stage }]) => stage === 'ours' && !isThere(key));
   const begun = entries.filter(([, { stage }]) => stage === 'begun');
   const takeovers = takeoversIn({
     ...input,
@@ -49,7 +50,7 @@ export const lookFor = (input: TakeoverInput, { takenOver, owned }: LedgerRecord
     if (!observed.has(packageOf(key))) return true;
     if (stage === 'removed') return uids.has(uid);
     if (stage === 'begun') return keys.has(key);
-    return there.has(key) || claimed.has(uid);
+    return isThere(key) || claimed.has(uid);
   };
   const rewritten = namesLast ? missing.map(([, { uid }]) => uid) : [];
   return {
@@ -113,13 +114,13 @@ export const inPlace = (takenOver: LedgerRecord['takenOver']): ReadonlyMap<strin
 
 const keyOf = ({ package: uciPackage, name }: Takeover): string => ledgerKey(uciPackage, name);
 
-/** `package.section` of all that was read. */
-export const keysIn = (packages: ReadonlyMap<string, UciPackage>): ReadonlySet<string> =>
-  new Set(
-    [...packages.values()].flatMap(({ name: uciPackage, sections }) =>
-      sections.map(({ name }) => ledgerKey(uciPackage, name)),
-    ),
+/** Tells whether `package.section` was read. Most often nothing is looked for. */
+export const lookIn = (packages: ReadonlyMap<string, UciPackage>): ((key: string) => boolean) => {
+  const namesIn = oncePerNames(
+    (name: string) => new Set(packages.get(name)?.sections.map((section) => section.name)),
   );
+  return (key) => namesIn(packageOf(key)).has(sectionOf(key));
+};
 
 export const packageOf = (key: string): string => key.slice(0, key.indexOf('.'));
 

@@ -19,9 +19,8 @@ export type Candidates = (
   kinds: ReadonlyMap<string, KindDefinition>,
 ) => ReadonlyMap<RuleObject, Candidate>;
 
-/** A candidate, and what it was made of beside what all are made of. */
-type Made = {
-  candidate: Candidate;
+/** What a candidate was made of, beside what all are made of. */
+type Origin = {
   older: ReturnType<LastGood['get']>;
   refused: LeftOut | undefined;
   /** What it saw of OpenWRT, by package. Undefined: all that is ours played a part. */
@@ -30,23 +29,29 @@ type Made = {
 
 export const createCandidates = (): Candidates => {
   let around: unknown;
-  let known: ReadonlyMap<RuleObject, Made> = new Map();
+  let known: ReadonlyMap<RuleObject, Candidate> = new Map();
+  const origins = new WeakMap<Candidate, Origin>();
   return (input, kinds) => {
     const now = aroundOf(input);
     if (!isDeepStrictEqual(now, around)) {
       around = structuredClone(now);
       known = new Map();
     }
-    const made = new Map<RuleObject, Made>();
+    const next = new Map<RuleObject, Candidate>();
     for (const rule of inPlace(input.rules, known)) {
       const kind = kinds.get(rule.kind);
       if (!kind) continue;
       const before = known.get(rule);
-      const stays = before && isAsBefore(before, input);
-      made.set(rule, stays ? before : make(rule, kind, input));
+      const origin = before && origins.get(before);
+      if (origin && isAsBefore(before, origin, input)) next.set(rule, before);
+      else {
+        const made = make(rule, kind, input);
+        next.set(rule, made.candidate);
+        origins.set(made.candidate, made.origin);
+      }
     }
-    known = made;
-    return new Map([...made].map(([rule, { candidate }]) => [rule, candidate]));
+    known = next;
+    return known;
   };
 };
 
@@ -70,7 +75,7 @@ const aroundOf = (input: CompileInput): unknown => ({
 /** The few that are new are sorted into the others, which are in order. */
 const inPlace = (
   rules: readonly RuleObject[],
-  known: ReadonlyMap<RuleObject, Made>,
+  known: ReadonlyMap<RuleObject, Candidate>,
 ): readonly RuleObject[] => {
   const now = new Set(rules);
   const still = [...known.keys()].filter((rule) => now.has(rule));
@@ -84,13 +89,22 @@ export const byPlace = (a: RuleObject, b: RuleObject): number =>
   placeOf(a.kind) - placeOf(b.kind) ||
   compare(a.metadata.name, b.metadata.name);
 
-const isAsBefore = ({ candidate, ...made }: Made, input: CompileInput): boolean =>
-  made.refused === input.refused.get(candidate.rule.metadata.uid) &&
-  made.older === olderOf(candidate, input) &&
-  made.seen !== undefined &&
-  [...made.seen].every(([name, content]) => input.observed.get(name) === content);
+const isAsBefore = (
+  candidate: Candidate,
+  { older, refused, seen }: Origin,
+  input: CompileInput,
+): boolean => {
+  if (refused !== input.refused.get(candidate.rule.metadata.uid)) return false;
+  if (older !== olderOf(candidate, input) || seen === undefined) return false;
+  for (const [name, content] of seen) if (input.observed.get(name) !== content) return false;
+  return true;
+};
 
-const make = (rule: RuleObject, kind: KindDefinition, input: CompileInput): Made => {
+const make = (
+  rule: RuleObject,
+  kind: KindDefinition,
+  input: CompileInput,
+): { candidate: Candidate; origin: Origin } => {
   const seen = new Map<string, UciPackage | undefined>();
   let isOfLedger = false;
   const seeing: CandidateInput = {
@@ -111,5 +125,5 @@ const make = (rule: RuleObject, kind: KindDefinition, input: CompileInput): Made
   const candidate = candidateOf(rule, kind, seeing);
   const refused = input.refused.get(rule.metadata.uid);
   const older = olderOf(candidate, input);
-  return { candidate, older, refused, seen: isOfLedger ? undefined : seen };
+  return { candidate, origin: { older, refused, seen: isOfLedger ? undefined : seen } };
 };

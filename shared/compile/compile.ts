@@ -31,10 +31,9 @@ export const compile = (
   const kinds = inDialect(registry, input.capabilities.dialect);
   const all = candidates(input, new Map(kinds.map((kind) => [kind.kind, kind])));
   const kept = keptInUse(input.rules, (rule) => all.get(rule)?.references ?? []);
+  const stays = (rule: RuleObject): boolean => !isBeingDeleted(rule) || kept.has(rule.metadata.uid);
   const needed = [...all.values()].filter(
-    ({ rule }) =>
-      input.withheld?.has(rule.metadata.uid) !== true &&
-      (!isBeingDeleted(rule) || kept.has(rule.metadata.uid)),
+    ({ rule }) => input.withheld?.has(rule.metadata.uid) !== true && stays(rule),
   );
   const others = othersOf(input.observed, input.ledger, kinds);
   const unnamed = nameProblems(needed, others);
@@ -45,8 +44,8 @@ export const compile = (
   );
   const desired = desiredOf(forces, kinds);
   const clashes = clashesOf(kinds, { ...input, forces, desired });
-  const problems = new Map(
-    needed.map((each) => [each.key, (unnamed.get(each) ?? each.problem)?.reason]),
+  const problems = oncePerNames(
+    () => new Map(needed.map((each) => [each.key, (unnamed.get(each) ?? each.problem)?.reason])),
   );
   const situation: Situation = {
     kept,
@@ -56,7 +55,6 @@ export const compile = (
     problems,
     others: othersBy(needed),
   };
-  const neededSet = new Set(needed);
   return {
     desired,
     verdicts: input.rules.map((rule) => {
@@ -64,7 +62,7 @@ export const compile = (
       if (!candidate) return unknownKind(rule);
       const withheld = input.withheld?.get(rule.metadata.uid);
       if (withheld) return { ...unwanted(candidate), ...withheld, verdict: 'pending' };
-      if (neededSet.has(candidate)) return verdictOf(candidate, situation);
+      if (stays(rule)) return verdictOf(candidate, situation);
       return { ...unwanted(candidate), namesake: namesakeOf(candidate, others) };
     }),
   };
@@ -105,7 +103,8 @@ type Situation = {
   unnamed: ReadonlyMap<Candidate, JudgedProblem>;
   forces: Forces;
   clashes: ReadonlyMap<Candidate, string>;
-  problems: ReadonlyMap<string, string | undefined>;
+  /** Why rules are not in force, by key. */
+  problems: () => ReadonlyMap<string, string | undefined>;
   /** What may have been meant by a name of that kind that is not there. */
   others: (kind: string) => string;
 };
@@ -172,8 +171,8 @@ const problemOf = (candidate: Candidate, situation: Situation): JudgedProblem | 
   const missing = situation.forces.waitsFor.get(candidate);
   if (byItself || !missing) return byItself;
   const key = keyOf(missing.kind, missing.name);
-  const why = situation.problems.has(key)
-    ? `which is not in force (${situation.problems.get(key) ?? 'WaitingForReference'})`
+  const why = situation.problems().has(key)
+    ? `which is not in force (${situation.problems().get(key) ?? 'WaitingForReference'})`
     : `which does not exist for this purpose${situation.others(missing.kind)}`;
   return {
     verdict: 'pending',

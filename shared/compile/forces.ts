@@ -23,10 +23,13 @@ export const forcesOf = (
   others: Others,
   claimed: ReadonlySet<string>,
 ): Forces => {
-  /** The place of the best one that is left among the renderings of its candidate. */
-  const best = new Map(candidates.map((candidate) => [candidate, 0]));
+  const inForce = new Map<Candidate, Rendering>();
   const standing = new Set<string>();
-  for (const { key, renderings } of candidates) if (renderings.length > 0) standing.add(key);
+  for (const candidate of candidates) {
+    const [best] = candidate.renderings;
+    if (best) inForce.set(candidate, best);
+    if (best) standing.add(candidate.key);
+  }
   const stands = ({ kind, name }: Reference) => {
     const key = keyOf(kind, name);
     return standing.has(key) || (others.named.has(key) && !claimed.has(key));
@@ -35,21 +38,20 @@ export const forcesOf = (
   const waitsFor = new Map<Candidate, Reference>();
   for (let changed = true; changed;) {
     changed = false;
-    for (const [candidate, at] of best) {
-      const { key, renderings } = candidate;
-      const lacking = renderings[at]?.references.find((reference) => !stands(reference));
-      if (!lacking) continue;
+    for (const candidate of candidates) {
+      const rendering = inForce.get(candidate);
+      const lacking = rendering?.references.find((reference) => !stands(reference));
+      if (!rendering || !lacking) continue;
       changed = true;
       if (!waitsFor.has(candidate)) waitsFor.set(candidate, lacking);
-      best.set(candidate, at + 1);
-      if (at + 1 === renderings.length) standing.delete(key);
+      const { key, renderings } = candidate;
+      const next = renderings[renderings.indexOf(rendering) + 1];
+      if (next) inForce.set(candidate, next);
+      else {
+        inForce.delete(candidate);
+        standing.delete(key);
+      }
     }
-  }
-
-  const inForce = new Map<Candidate, Rendering>();
-  for (const [candidate, at] of best) {
-    const rendering = candidate.renderings[at];
-    if (rendering) inForce.set(candidate, rendering);
   }
   return { inForce, waitsFor };
 };

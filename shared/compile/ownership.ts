@@ -15,13 +15,16 @@ export const ledgerKey = (packageName: string, sectionName: string): string =>
   `${packageName}.${sectionName}`;
 
 /** Tells our sections of one package. `ledger` holds `ledgerKey`s. */
-export const ownershipOf =
-  (packageName: string, ledger: ReadonlySet<string>) =>
-  ({ name }: UciSection): boolean =>
-    // Drivers show nothing but ours in parts beside the packages.
-    !isPackage(packageName) ||
-    (prefixed.has(packageName) && name.startsWith(OWN_PREFIX)) ||
-    ledger.has(ledgerKey(packageName, name));
+export const ownershipOf = (
+  packageName: string,
+  ledger: Pick<ReadonlySet<string>, 'has'>,
+): ((section: UciSection) => boolean) => {
+  // Drivers show nothing but ours in parts beside the packages.
+  if (!isPackage(packageName)) return () => true;
+  const isPrefixed = prefixed.has(packageName);
+  return ({ name }) =>
+    (isPrefixed && name.startsWith(OWN_PREFIX)) || ledger.has(ledgerKey(packageName, name));
+};
 
 /** What is read in a section of others; undefined where our code fails at it: rules go on. */
 export const ifReadable = <T>(read: () => T | undefined): T | undefined => {

@@ -14,6 +14,7 @@ export const pinnedIn = (
   takenOver: ReadonlyMap<string, string>,
   { desired, verdicts }: CompileResult,
 ): ReadonlySet<string> => {
+  if (takenOver.size === 0) return new Set();
   const isTakenOver = (name: string): boolean => takenOver.has(ledgerKey(packageName, name));
   const ours = sections.filter(({ name }) => isTakenOver(name));
   if (ours.length === 0) return new Set();

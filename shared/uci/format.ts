@@ -3,6 +3,7 @@
  * is written that libuci reads otherwise.
  */
 import type { UciDelta, UciPackage, UciSection, UciValue } from './model.ts';
+import { oncePerObject } from '../util/memo.ts';
 import { isUciName, isUciType, isUciValue } from './names.ts';
 
 /** UCI cannot hold a name or value: a bug, since schemas refuse such. Never holds the value. */
@@ -18,7 +19,8 @@ export class UciFormatError extends Error {
 export const formatPackage = (uciPackage: UciPackage): string =>
   `${uciPackage.sections.map(formatSection).join('')}\n`;
 
-const formatSection = (section: UciSection): string => {
+/** Nearly all sections of a package are as they were. */
+const formatSection = oncePerObject((section: UciSection): string => {
   const type = isUciType(section.type) ? section.type : quote(section.type);
   const name = section.anonymous ? '' : ` '${checkedName(section.name)}'`;
   const lines = entries(section).map(([option, value]) =>
@@ -27,7 +29,7 @@ const formatSection = (section: UciSection): string => {
       : value.map((item) => `\tlist ${option} ${quote(item)}\n`).join(''),
   );
   return `\nconfig ${type}${name}\n${lines.join('')}`;
-};
+});
 
 /**
  * The staging file of an rpcd session that has the effect of `delta`; empty when nothing is to do.
