@@ -30,6 +30,12 @@ describe('a window', () => {
     expect(seen(BERLIN, '2026-10-25T01:30:00Z')).toBe('closed until 2026-10-26T01:30:00.000Z');
   });
 
+  it('is left out, and opens twice, where its schedule has several minutes', () => {
+    const two = { ...BERLIN, schedule: '0,30 2 * * *', duration: '10m' };
+    expect(seen(two, '2027-03-28T00:59:00Z')).toBe('closed until 2027-03-29T00:00:00.000Z');
+    expect(seen(two, '2026-10-25T00:45:00Z')).toBe('closed until 2026-10-25T01:00:00.000Z');
+  });
+
   it('stays open when it begins anew before its end', () => {
     const always = { schedule: '* * * * *', duration: '5m', timeZone: 'UTC' };
     expect(windowAt(always, at('2026-11-29T12:00:59.999Z')).isOpen).toBe(true);

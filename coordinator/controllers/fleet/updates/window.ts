@@ -14,8 +14,10 @@ export type UpdateWindow = {
 const [LEAST_MS, MOST_MS] = [60_000, 86_400_000];
 
 /**
- * A time that summer time leaves out is the next one that there is; a time that comes twice is the
- * first of the two. @throws Error that says what is wrong with the schedule, or with the zone
+ * With one minute and one hour, a time that summer time leaves out is the next one that there is,
+ * and a time that comes twice is the first of the two. With several, croner leaves such times out,
+ * and repeats them (findings/cron-schedules.sh).
+ * @throws Error that says what is wrong with the schedule, or with the zone
  */
 export const windowAt = (
   { schedule, duration, timeZone }: CnfUpdates,
