@@ -5,7 +5,7 @@
  */
 import type * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
-import { secretKey, type LastGood } from '#shared/compile/types.ts';
+import { secretKey, type LastGood, type UnreadSecrets } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { dataObjectSchema, identityOf, resourceV1, type RuleObject } from '#shared/kube/objects.ts';
@@ -26,6 +26,8 @@ export type SecretSourceDeps = {
 export type SecretSource = {
   /** By `secretKey(name, key)`. What was read once stays while the Secret cannot be read. */
   values: () => ReadonlyMap<string, string>;
+  /** Why Secrets that rules name give nothing. */
+  unread: () => UnreadSecrets;
   /** Secrets of which it is not yet known whether they are there, nor that they may not be read. */
   unknown: () => string[];
   /** Watches what `users` refer to now. Goes over all of them: for each pass, not each event. */
@@ -85,6 +87,13 @@ export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
               Buffer.from(value, 'base64').toString('utf8'),
             ]),
           ),
+      ),
+    unread: () =>
+      new Map(
+        [...followed].flatMap(([name, { reflector }]): [string, 'absent' | 'forbidden'][] => {
+          if (reflector.state.phase === 'Forbidden') return [[name, 'forbidden']];
+          return reflector.store.list().length === 0 ? [[name, 'absent']] : [];
+        }),
       ),
     unknown: () =>
       [...followed]

@@ -77,6 +77,7 @@ const start = async (
     secrets: {
       follow: () => world.followSecrets(),
       values: () => new Map(),
+      unread: () => new Map(),
       unknown: () => world.unknownSecrets,
     },
     kernelDrift: { isDue: () => world.kernelLacks },

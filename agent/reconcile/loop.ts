@@ -36,7 +36,7 @@ export type LoopDeps = {
    */
   pace: Pick<Pace, 'waitMs'>;
   source: Pick<RuleSource, 'rules' | 'unknownKinds' | 'unservedKinds'>;
-  secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
+  secrets: Pick<SecretSource, 'follow' | 'values' | 'unread' | 'unknown'>;
   networks: () => PodNetworks;
   devices: () => DeviceTable;
   place: () => CnfPlace;
@@ -231,6 +231,7 @@ const isKnown = ({ source, secrets }: LoopDeps): boolean =>
 const inputNow = (deps: LoopDeps): Omit<PassInput, 'quiet'> & { place: CnfPlace } => ({
   rules: deps.source.rules(),
   secrets: deps.secrets.values(),
+  unreadSecrets: deps.secrets.unread(),
   ...deps.networks(),
   devices: deps.devices(),
   place: deps.place(),

@@ -35,6 +35,7 @@ export type PassInput = PodNetworks & {
   place?: CnfPlace | undefined;
   /** By `secretKey(name, key)`. */
   secrets: ReadonlyMap<string, string>;
+  unreadSecrets?: CompileInput['unreadSecrets'];
   /** Kinds that the API server does not serve. */
   unservedKinds: readonly string[];
   /** Nothing may be written to OpenWRT. */

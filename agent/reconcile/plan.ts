@@ -25,6 +25,7 @@ export type PlanInput = PodNetworks & {
   devices: DeviceTable;
   place?: CnfPlace | undefined;
   secrets: ReadonlyMap<string, string>;
+  unreadSecrets?: CompileInput['unreadSecrets'];
   capabilities: Capabilities;
   lastGood: LastGood;
   /** By uid: rules that OpenWRT refused, or that are left out while the culprit is searched for. */

@@ -365,18 +365,19 @@ const deviceIn = (devices: CandidateInput['devices'], device: string): string | 
 const missingSecret = (
   kind: KindDefinition,
   spec: unknown,
-  { secrets }: CandidateInput,
+  { secrets, unreadSecrets }: CandidateInput,
 ): JudgedProblem | undefined => {
   const missing = (kind.secrets?.(spec) ?? []).find(
     ({ name, key }) => secrets?.has(secretKey(name, key)) !== true,
   );
-  return (
-    missing && {
-      verdict: 'pending',
-      reason: 'WaitingForSecret',
-      message: `${missing.path}: there is no Secret ${missing.name} with key ${missing.key} that the agent may read`,
-    }
-  );
+  if (missing === undefined) return undefined;
+  const { path, name, key } = missing;
+  const why = {
+    absent: `there is no Secret ${name}`,
+    forbidden: `the agent has no right to read Secret ${name}`,
+    there: `Secret ${name} has no key ${key}`,
+  }[unreadSecrets?.get(name) ?? 'there'];
+  return { verdict: 'pending', reason: 'WaitingForSecret', message: `${path}: ${why}` };
 };
 
 const missingPackage = (

@@ -595,12 +595,16 @@ describe('IPsec', () => {
     expect(remote?.options.pre_shared_key).toBe('from-the-secret');
   });
 
-  it('waits for the Secret', () => {
-    expect(verdictFor({}, { secrets: new Map() })).toMatchObject({
+  it.each([
+    ['absent', 'there is no Secret vpn'],
+    ['forbidden', 'the agent has no right to read Secret vpn'],
+    [undefined, 'Secret vpn has no key psk'],
+  ] as const)('waits for the Secret, and says why: %s', (unread, why) => {
+    const unreadSecrets = new Map(unread ? [['vpn', unread]] : []);
+    expect(verdictFor({}, { secrets: new Map(), unreadSecrets })).toMatchObject({
       verdict: 'pending',
       reason: 'WaitingForSecret',
-      message:
-        'spec.pre_shared_key_from: there is no Secret vpn with key psk that the agent may read',
+      message: `spec.pre_shared_key_from: ${why}`,
     });
   });
 

@@ -36,6 +36,9 @@ export type DeviceTable = {
  */
 export type LastGood = ReadonlyMap<string, { spec: unknown; generation: number; revision: string }>;
 
+/** By name: why nothing of a Secret is known. Absent: the Secret is there. */
+export type UnreadSecrets = ReadonlyMap<string, 'absent' | 'forbidden'>;
+
 export const secretKey = (name: string, key: string): string => `${name}/${key}`;
 
 /** `reason`: RefusedByOpenwrt when absent; `verdict`: failed. */
@@ -55,6 +58,7 @@ export type CompileInput = PodNetworks & {
   place?: CnfPlace | undefined;
   /** By `secretKey(name, key)`: values of the Secrets that rules name. Absent: such rules wait. */
   secrets?: ReadonlyMap<string, string> | undefined;
+  unreadSecrets?: UnreadSecrets | undefined;
   /** What the OpenWRT can do that the rules are for. */
   capabilities: Capabilities;
   lastGood: LastGood;

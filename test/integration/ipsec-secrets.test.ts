@@ -148,6 +148,8 @@ it('go to OpenWRT, change with the Secret, and stay when it cannot be read', asy
   await apply(proposal, site('hub', 'vpn'), site('closed', 'not-granted'));
   await expect.poll(() => coordinator.stateOf('hub')).toBe('Pending: WaitingForSecret');
   expect(keyOf('hub')).toBeUndefined();
+  await expect.poll(() => messageOf('hub')).toContain('there is no Secret vpn');
+  await expect.poll(() => messageOf('closed')).toContain('no right to read Secret not-granted');
 
   await apply(secret('vpn', 'first-K3y'), secret('not-granted', 'hidden-K3y'));
   await expect.poll(() => coordinator.stateOf('hub')).toBe('Applied');
@@ -206,6 +208,9 @@ it('private keys go to files of OpenWRT and nowhere else, change with the Secret
     foundIn([...secretTexts, 'first private key', 'second private key', 'no key at all']),
   ).toEqual([]);
 });
+
+const messageOf = (rule: string): string | undefined =>
+  coordinator.rules().find(({ name }) => name === rule)?.message;
 
 /** Which of the values the agent disclosed, in any form, and where. */
 const foundIn = (values: readonly string[]): string[] => {

@@ -151,7 +151,12 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     kernelDrift,
     pace,
     source,
-    secrets: { follow: () => undefined, values: () => new Map(), unknown: () => [] },
+    secrets: {
+      follow: () => undefined,
+      values: () => new Map(),
+      unread: () => new Map(),
+      unknown: () => [],
+    },
     networks: () => ({
       networks: new Map([
         ['ovn-net1', 'net1'],

@@ -170,7 +170,12 @@ export const openPass = async (
       unknownKinds: () => (rules() === undefined ? kinds.map(({ kind }) => kind) : []),
       unservedKinds: () => [],
     },
-    secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
+    secrets: {
+      follow: () => {},
+      values: () => secrets,
+      unread: () => new Map(),
+      unknown: () => [],
+    },
     networks: () => ({ networks }),
     devices: () => DEVICES,
     place: () => ({ distance: 3, peers: new Map() }),
