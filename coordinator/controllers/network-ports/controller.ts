@@ -69,8 +69,8 @@ const AGAIN_MS = 10_000;
 /** While a watch may be behind. */
 const SOON_MS = 1_000;
 /** Between looks whether there is a network; after so many also whether a pod waits without one. */
-const UNWANTED_AGAIN_MS = 500;
-const LOOKS_PER_LIST = 60;
+const UNWANTED_AGAIN_MS = 100;
+const LOOKS_PER_LIST = 300;
 const MAX_ATTEMPTS = 64;
 
 type Reconciler = {
