@@ -17,6 +17,9 @@ export type ImageStore = {
   names: () => string[];
 };
 
+/** A program is registered by its name and tag: `host/name:tag@sha256:…` is the same one. */
+const withoutDigest = (image: string): string => image.replace(/@sha256:[0-9a-f]{64}$/, '');
+
 export const createImageStore = (directory: string): ImageStore => {
   mkdirSync(directory, { recursive: true });
   const fileOf = (image: string) =>
@@ -35,7 +38,7 @@ export const createImageStore = (directory: string): ImageStore => {
     },
     find: (image) => {
       try {
-        return read(fileOf(image)).entry;
+        return read(fileOf(withoutDigest(image))).entry;
       } catch (error) {
         if (hasCode(error, 'ENOENT')) return undefined;
         throw error;
