@@ -24,11 +24,10 @@ import type { RuleInSync } from '../../tracing/spans.ts';
 import type { Rule } from '../../sources/rule.ts';
 import type { Rules, RuleVersion } from '../../sources/rules.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
-import { Announcer } from './events.ts';
+import { Announcer, tunnelsLeftUp } from './events.ts';
 import { ownFieldsOf } from './own-fields.ts';
 import { Progress } from './progress.ts';
-import type { Decision } from '../../rule-status/deletion.ts';
-import { describePods, isOfRule } from '../../rule-status/wording.ts';
+import { isOfRule } from '../../rule-status/wording.ts';
 import { Waiting } from './waiting-events.ts';
 import { SyncTimes } from './sync-times.ts';
 import { StatusPace } from './status-pace.ts';
@@ -69,8 +68,6 @@ const BLOCKED_AFTER_MS = 15_000;
 export class RulesController {
   readonly #deps: RulesControllerDeps;
   readonly #controller: Controller;
-  /** The reason that was last given for a blocked deletion, by the rule's uid. */
-  readonly #blockedReported = new Map<string, string>();
   readonly #progress = new Progress();
   readonly #pace = new StatusPace();
   readonly #announcer = new Announcer();
@@ -140,7 +137,6 @@ export class RulesController {
     for (let attempt = 1; ; attempt += 1) {
       const version = this.#deps.rules.get(uid);
       if (!version) {
-        this.#blockedReported.delete(uid);
         this.#progress.settle(uid);
         this.#pace.forget(uid);
         this.#announcer.forget(uid);
@@ -191,14 +187,19 @@ export class RulesController {
       decision = facts.decide(rule, pods);
       if (decision.remove) {
         await this.#removeFinalizer(version, deletedAt, signal);
-        this.#tellRemarks(version, decision);
+        const left = tunnelsLeftUp(decision);
+        if (left) this.#deps.record({ object: version.object, ...left });
         return 'done';
       }
       lookAgain = true;
     }
     const waitMs = await this.#say(version, facts, pods, signal);
     const blockedInMs = deletedAt + BLOCKED_AFTER_MS - this.#deps.clock.now();
-    if (decision.blockers.length > 0 && blockedInMs <= 0) this.#tellBlocked(version);
+    if (decision.blockers.length > 0 && blockedInMs <= 0) {
+      const { status } = this.#deps.rules.get(rule.uid)?.rule ?? {};
+      const blocked = this.#announcer.blocked(rule.uid, status);
+      if (blocked) this.#deps.record({ object: version.object, ...blocked });
+    }
     const times = [
       waitMs,
       decision.recheckInMs,
@@ -280,21 +281,6 @@ export class RulesController {
     const fields = { rule: nameOf(rule), state, pods: pods?.summary, reason: message, tookMs };
     log[isNews ? 'info' : 'debug'](fields, 'status of a rule changed');
     for (const each of said) record({ object, ...each });
-  }
-
-  #tellRemarks({ object }: RuleVersion, { remarks, candidates }: Decision): void {
-    if (remarks.length === 0) return;
-    const message = describePods(remarks, candidates);
-    this.#deps.record({ object, type: 'Warning', reason: 'TunnelsLeftUp', message });
-  }
-
-  #tellBlocked({ object, rule }: RuleVersion): void {
-    const { conditions, message } = this.#deps.rules.get(rule.uid)?.rule.status ?? {};
-    const reason = conditions?.find(({ type }) => type === 'Removed')?.reason;
-    if (message === undefined || reason === undefined) return;
-    if (this.#blockedReported.get(rule.uid) === reason) return;
-    this.#blockedReported.set(rule.uid, reason);
-    this.#deps.record({ object, type: 'Warning', reason: 'RemovalBlocked', message });
   }
 }
 

@@ -4,6 +4,8 @@
  * goes away and comes back causes no Events of its rules.
  */
 import type { RecordedEvent } from '#shared/kube/events.ts';
+import type { Decision } from '../../rule-status/deletion.ts';
+import { describePods } from '../../rule-status/wording.ts';
 import type { Condition, ConditionType, RuleStatus } from '#shared/protocol/status.ts';
 
 export type Announcement = Pick<RecordedEvent, 'type' | 'reason' | 'message' | 'once'>;
@@ -29,6 +31,8 @@ type Check = (now: Announced, before: Before) => Announcement | undefined;
 const MAX_CAUSES = 20;
 
 export class Announcer {
+  /** By the rule's uid: the reason that was last given for a deletion that takes long. */
+  readonly #blocked = new Map<string, string>();
   /** By the rule's uid: a status that is out of sync does not show it. */
   readonly #applied = new Map<string, string>();
   readonly #told = new Map<string, Set<string>>();
@@ -50,12 +54,31 @@ export class Announcer {
     return said;
   }
 
+  /** A deletion takes longer than others, as its status says: each reason once. */
+  blocked(uid: string, { conditions, message }: RuleStatus = {}): Announcement | undefined {
+    const reason = conditions?.find(({ type }) => type === 'Removed')?.reason;
+    if (message === undefined || reason === undefined || this.#blocked.get(uid) === reason)
+      return undefined;
+    this.#blocked.set(uid, reason);
+    return { type: 'Warning', reason: 'RemovalBlocked', message };
+  }
+
   /** The rule is gone. */
   forget(uid: string): void {
+    this.#blocked.delete(uid);
     this.#applied.delete(uid);
     this.#told.delete(uid);
   }
 }
+
+/** What the deletion of a rule has left on its pods, at the end of it. */
+export const tunnelsLeftUp = ({
+  remarks,
+  candidates,
+}: Pick<Decision, 'remarks' | 'candidates'>): Announcement | undefined =>
+  remarks.length === 0
+    ? undefined
+    : { type: 'Warning', reason: 'TunnelsLeftUp', message: describePods(remarks, candidates) };
 
 const stalled: Check = (now, before) => {
   const condition = conditionOf(now, 'Stalled');
