@@ -1,6 +1,6 @@
 /**
- * Logs: one JSON object per line on stdout, constant messages with fixed keys, secrets replaced
- * wherever they could appear, bounded (`log-lines.ts`).
+ * Logs: one JSON object per line on stdout, constant messages with fixed keys, values under names
+ * of secrets replaced, bounded (`log-lines.ts`).
  */
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { boundedLines } from './log-lines.ts';
@@ -20,6 +20,7 @@ const SECRET_KEYS = [
   'private_key',
   'privateKey',
   'pre_shared_key',
+  'local_private_cert',
 ];
 
 export type LogOptions = {
