@@ -127,16 +127,20 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
       return what === 'port' ? reconciler.port(id, signal) : reconciler.network(id, signal);
     },
     fieldsOf: (key) => ({ key }),
-    groupOf: (key) => namespaceOf(key),
+    groupOf: (key) => turnOf(key),
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
   });
 
-  /** Any user with the right to make pods makes any number that wait. */
-  const namespaceOf = (key: string): string => {
-    const [what, id = ''] = key.split(' ', 2);
-    if (what === 'pod') return sources.pods.store.byUid(id)?.metadata.namespace ?? '';
-    return what === 'port' ? (sources.port(id)?.spec.claim.namespace ?? '') : '';
+  /**
+   * Any user with the right to make pods makes any number that wait; in a namespace they do not
+   * wait for its thousands of NetworkPorts, all of which are looked at after a start.
+   */
+  const turnOf = (key: string): string => {
+    const [what = '', id = ''] = key.split(' ', 2);
+    const pod = what === 'pod' ? sources.pods.store.byUid(id)?.metadata : undefined;
+    const port = what === 'port' ? sources.port(id)?.spec.claim : undefined;
+    return `${what} ${(pod ?? port)?.namespace ?? ''}`;
   };
 
   /** Elsewhere no pod is watched. */
