@@ -120,11 +120,13 @@ const policiesGone = (options: UninstallOptions): Step =>
 
 /** Pods that wait for addresses would wait for ever. */
 const gatesOpened =
-  ({ client, say, signal }: UninstallOptions): Step =>
+  (options: UninstallOptions): Step =>
   async () => {
+    const { client, say, signal } = options;
     const selection = { fieldSelector: 'spec.nodeName=', pageSize: PAGE_SIZE, signal };
     const { items } = await client.list(portPods, selection);
     const waiting = items.filter(isGated);
+    let isOvertaken = false;
     if (waiting.length > 0) say(`pods that wait for addresses: ${waiting.length} let go`);
     for (const pod of waiting) {
       const { namespace, name, uid, resourceVersion } = pod.metadata;
@@ -134,14 +136,18 @@ const gatesOpened =
         await client.patch(portPods, { namespace, name }, { patch, answer: 'metadata', signal });
       } catch (error) {
         // The Job of Helm may patch no pods.
-        if (!isForbidden(error)) unlessOvertaken(error);
-        else
+        if (isForbidden(error)) {
           say(
             `  kubectl patch pod ${name} -n ${namespace} --type=merge -p '${JSON.stringify({ spec })}'`,
           );
+          continue;
+        }
+        unlessOvertaken(error);
+        isOvertaken = true;
       }
     }
-    return true;
+    // Another version of the pod, or another pod of its name: no later step looks at it.
+    return isOvertaken ? await gatesOpened(options)() : true;
   };
 
 /**

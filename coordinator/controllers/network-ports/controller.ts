@@ -21,6 +21,7 @@ import {
 } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { atOnce } from '#shared/util/at-once.ts';
 import { adopt } from './adopt.ts';
 import { differenceOf } from './differences.ts';
 import { asksOf, type Ask } from './asks.ts';
@@ -272,7 +273,11 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
       if ('wait' in decision) return await leaveWaiting(pod, decision.wait, signal);
       const { claims } = decision;
       const missing = claims.filter(({ has }) => !has);
-      const made = await Promise.all(missing.map((claim) => writes.claim(claim, signal)));
+      const made: boolean[] = [];
+      // A write that outlived this look would pass for a claim in the next.
+      await atOnce(missing, missing.length, async (claim) => {
+        made.push(await writes.claim(claim, signal));
+      });
       if (made.includes(false)) continue;
       await giveBack(uid, claims, signal);
       await letGo(waiting, claims, signal);

@@ -202,6 +202,10 @@ export class PortSources {
     this.#look(name);
     try {
       return await write();
+    } catch (error) {
+      // Pods that were refused for it may be given the address after all.
+      this.markWaiting();
+      throw error;
     } finally {
       this.#reserved.delete(name);
       this.#look(name);
