@@ -32,6 +32,8 @@ let registry: Registry;
 let aheadMs: number;
 /** Until the API server answers a creation or a patch. */
 let answersInMs: number;
+/** The same of the creation of a NetworkPort by its name. */
+let createsInMs: Map<string, number>;
 let running: { end: AbortController; done: Promise<void> };
 
 const begin = (): void => {
@@ -42,12 +44,13 @@ const begin = (): void => {
     await systemClock.sleep(answersInMs, end.signal);
     return await client.patch(...asked);
   };
-  const create: typeof client.create = async (...asked) => {
-    await systemClock.sleep(answersInMs, end.signal);
-    return await client.create(...asked);
+  const create: typeof client.create = async (resource, body, call) => {
+    const name = String(body.metadata?.name);
+    await systemClock.sleep(createsInMs.get(name) ?? answersInMs, end.signal);
+    return await client.create(resource, body, call);
   };
   const { run } = createNetworkPortsController({
-    client: answersInMs > 0 ? { ...client, create, patch } : client,
+    client: answersInMs > 0 || createsInMs.size > 0 ? { ...client, create, patch } : client,
     record: (event) => void events.push(event),
     metrics: NO_METRICS,
     portMetrics: createPortMetrics(registry),
@@ -69,6 +72,7 @@ beforeEach(() => {
   events = [];
   aheadMs = 0;
   answersInMs = 0;
+  createsInMs = new Map();
   node('up', true);
   begin();
 });
@@ -216,6 +220,26 @@ describe('a pod behind the gate', () => {
       .toBe(6);
     await expect.poll(claims, soon).toHaveLength(6);
     expect(api.writes.filter((write) => write.startsWith('create networkports'))).toHaveLength(6);
+  });
+
+  it('has no address without a claim where one of two fails at once, and the other late', async () => {
+    for (const name of ['a', 'b']) network(name, 4);
+    for (const name of ['a', 'b']) await expect.poll(claimable(name), soon).toBe(true);
+    await kill();
+    createsInMs.set('b-1', 500);
+    const error = { status: 500, reason: 'InternalError' };
+    for (const name of ['a-1', 'b-1']) api.refusals.set(`create networkports/${name}`, error);
+    begin();
+    pod('p', ['a', 'b']);
+    const tried = (name: string): boolean => api.writes.includes(`create networkports/${name}`);
+    await expect.poll(() => tried('a-1'), soon).toBe(true);
+    api.refusals.delete('create networkports/a-1');
+    await expect.poll(() => tried('b-1'), soon).toBe(true);
+    api.refusals.clear();
+    await expect.poll(() => addressesOf('p'), soon).toHaveLength(2);
+    pod('q', ['a', 'b']);
+    await expect.poll(() => addressesOf('q'), soon).toHaveLength(2);
+    expect(await claims()).toEqual(['a-1 p', 'a-2 q', 'b-1 p', 'b-2 q']);
   });
 
   it('is let go where none of its networks is managed', async () => {
