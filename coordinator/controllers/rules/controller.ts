@@ -24,7 +24,7 @@ import type { RuleInSync } from '../../tracing/spans.ts';
 import type { Rule } from '../../sources/rule.ts';
 import type { Rules, RuleVersion } from '../../sources/rules.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
-import { Announcer, tunnelsLeftUp } from './events.ts';
+import { Announcer, tunnelsLeftUp, type Announcement } from './events.ts';
 import { ownFieldsOf } from './own-fields.ts';
 import { Progress } from './progress.ts';
 import { isOfRule } from '../../rule-status/wording.ts';
@@ -187,8 +187,7 @@ export class RulesController {
       decision = facts.decide(rule, pods);
       if (decision.remove) {
         await this.#removeFinalizer(version, deletedAt, signal);
-        const left = tunnelsLeftUp(decision);
-        if (left) this.#deps.record({ object: version.object, ...left });
+        this.#tell(version, tunnelsLeftUp(decision));
         return 'done';
       }
       lookAgain = true;
@@ -196,9 +195,8 @@ export class RulesController {
     const waitMs = await this.#say(version, facts, pods, signal);
     const blockedInMs = deletedAt + BLOCKED_AFTER_MS - this.#deps.clock.now();
     if (decision.blockers.length > 0 && blockedInMs <= 0) {
-      const { status } = this.#deps.rules.get(rule.uid)?.rule ?? {};
-      const blocked = this.#announcer.blocked(rule.uid, status);
-      if (blocked) this.#deps.record({ object: version.object, ...blocked });
+      const written = this.#deps.rules.get(rule.uid)?.rule.status;
+      this.#tell(version, this.#announcer.blocked(rule.uid, written));
     }
     const times = [
       waitMs,
@@ -266,9 +264,13 @@ export class RulesController {
     return undefined;
   }
 
-  #tellWaiting({ object, rule }: RuleVersion, status: RuleStatus): void {
-    const { event } = this.#waiting.look(rule.uid, status, this.#deps.clock.monotonic());
-    if (event) this.#deps.record({ object, ...event });
+  #tellWaiting(version: RuleVersion, status: RuleStatus): void {
+    const now = this.#deps.clock.monotonic();
+    this.#tell(version, this.#waiting.look(version.rule.uid, status, now).event);
+  }
+
+  #tell({ object }: RuleVersion, announcement: Announcement | undefined): void {
+    if (announcement) this.#deps.record({ object, ...announcement });
   }
 
   /** `tookMs`: the write. */
