@@ -413,6 +413,19 @@ describe('the address of a pod', () => {
     await expect.poll(claims, soon).toEqual([]);
   });
 
+  it('stays claimed where the watch shows that its pod is gone before it shows the silent node', async () => {
+    node('silent', true);
+    await run('p', 'silent');
+    await expect.poll(async () => (await portsNow())[0]?.status?.node, soon).toBe('silent');
+    api.isHeld = (plural) => plural === 'nodes';
+    node('silent', false);
+    api.remove('pods', 'p');
+    await expect.poll(() => api.reads, soon).toContain('pods/p');
+    api.letGo();
+    await expect.poll(() => saidOf('a-1').join(), soon).toContain('node silent does not answer');
+    expect(await claims()).toEqual(['a-1 p']);
+  });
+
   it('is given back when the Node of the pod is deleted', async () => {
     node('lost', false);
     await run('p', 'lost');

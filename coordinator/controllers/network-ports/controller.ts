@@ -46,7 +46,7 @@ import { createKeepers, type Keepers } from './keepers.ts';
 import type { PortMetrics } from './metrics.ts';
 import { isAdopted, statusOf, type NetworkFacts } from './network-status.ts';
 import { createAttachments, type Attachments } from './attachments.ts';
-import { isGated, portNodes, portPods, type PortPod } from './objects.ts';
+import { isGated, portNodes, portPods, type PortNode, type PortPod } from './objects.ts';
 import { PortSources } from './sources.ts';
 import { createPortWrites, type PortWrites } from './writes.ts';
 
@@ -309,9 +309,12 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     const { namespace, pod: name, uid } = port.spec.claim;
     const pod = await find(client, portPods, { namespace, name }, { signal });
     if (pod?.metadata.uid !== uid || pod.hasEnded) return false;
-    if (pod.node === undefined) return true;
-    const fieldSelector = `metadata.name=${pod.node}`;
-    return (await client.list(portNodes, { fieldSelector, signal })).items.length > 0;
+    return pod.node === undefined || (await nodeNow(pod.node, signal)) !== undefined;
+  };
+
+  const nodeNow = async (name: string, signal: AbortSignal): Promise<PortNode | undefined> => {
+    const fieldSelector = `metadata.name=${name}`;
+    return (await client.list(portNodes, { fieldSelector, signal })).items[0];
   };
 
   const restore = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
@@ -327,6 +330,9 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
   const release = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
     // The watch can be behind: of a pod that has just been made, or of its node.
     if (await isThere(port, signal)) return { againInMs: SOON_MS };
+    const { node } = port.status ?? {};
+    if (node !== undefined && (await nodeNow(node, signal))?.isSilent)
+      return { againInMs: SOON_MS };
     const isToBeKept = await keepers.keeps(port, signal);
     // No watch tells of its keeper.
     if (isToBeKept && isKept(port)) return { againInMs: AGAIN_MS };
