@@ -373,7 +373,7 @@ const missingSecret = (
   if (missing === undefined) return undefined;
   const { path, name, key } = missing;
   const why = {
-    absent: `there is no Secret ${name}`,
+    absent: `there is no Secret ${name} with key ${key}`,
     forbidden: `the agent has no right to read Secret ${name}`,
     there: `Secret ${name} has no key ${key}`,
   }[unreadSecrets?.get(name) ?? 'there'];

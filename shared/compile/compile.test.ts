@@ -596,7 +596,7 @@ describe('IPsec', () => {
   });
 
   it.each([
-    ['absent', 'there is no Secret vpn'],
+    ['absent', 'there is no Secret vpn with key psk'],
     ['forbidden', 'the agent has no right to read Secret vpn'],
     [undefined, 'Secret vpn has no key psk'],
   ] as const)('waits for the Secret, and says why: %s', (unread, why) => {
