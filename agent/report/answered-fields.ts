@@ -39,45 +39,55 @@ export const createOrders = (
   };
 };
 
-/** What OpenWRT is like: again to each coordinator, and whenever it changes. */
-export const createInformationAside = (): Aside => {
-  /** The last that a coordinator has, as JSON, and the epoch of that one. */
-  let has: { epoch: string; text: string } | undefined;
-  let text: string | undefined;
-  let sent: string | undefined;
+/** What is told to each coordinator, and again whenever it is another. */
+const createTold = <Value>() => {
+  /** The last that a coordinator has, and the epoch of that one. */
+  let has: { epoch: string; value: Value } | undefined;
+  let sent: Value | undefined;
   return {
-    fields: (_report, { information }) => {
-      text = information && JSON.stringify(information);
-      sent = text === has?.text ? undefined : text;
-      return sent === undefined ? {} : { information };
+    /** The value, where the coordinator lacks it. */
+    toSend: (value: Value | undefined): Value | undefined => {
+      sent = value === has?.value ? undefined : value;
+      return sent;
     },
-    answered: async ({ epoch, wantsFull }) => {
-      if (sent !== undefined && wantsFull !== true) has = { epoch, text: sent };
+    /** Whether it has one. */
+    answered: ({ epoch, wantsFull }: ReportAnswer): boolean => {
+      if (sent !== undefined && wantsFull !== true) has = { epoch, value: sent };
       else if (has?.epoch !== epoch) has = undefined;
-      return text !== undefined && has === undefined;
+      return has !== undefined;
     },
   };
 };
 
+/** What OpenWRT is like. */
+export const createInformationAside = (): Aside => {
+  const told = createTold<string>();
+  let text: string | undefined;
+  return {
+    fields: (_report, { information }) => {
+      text = information && JSON.stringify(information);
+      return told.toSend(text) === undefined ? {} : { information };
+    },
+    answered: async (answer) => !told.answered(answer) && text !== undefined,
+  };
+};
+
 /**
- * Counters, in reports that go out anyway: again to each coordinator, and whenever there are
- * others. `isWanted`: the pod is one of a CNFDeployment, as this coordinator has it.
+ * Counters, in reports that go out anyway. `isWanted`: the pod is one of a CNFDeployment, as this
+ * coordinator has it.
  */
 export const createCountersAside = (
   current: () => Counters | undefined,
   isWanted: () => boolean,
 ): Aside => {
-  let has: { epoch: string; counters: Counters } | undefined;
-  let sent: Counters | undefined;
+  const told = createTold<Counters>();
   return {
     fields: ({ page }) => {
-      const counters = isWanted() && page === 0 ? current() : undefined;
-      sent = counters === has?.counters ? undefined : counters;
-      return sent ? { counters: sent } : {};
+      const counters = told.toSend(isWanted() && page === 0 ? current() : undefined);
+      return counters ? { counters } : {};
     },
-    answered: async ({ epoch, wantsFull }) => {
-      if (sent && wantsFull !== true) has = { epoch, counters: sent };
-      else if (has?.epoch !== epoch) has = undefined;
+    answered: async (answer) => {
+      told.answered(answer);
       return false;
     },
   };
