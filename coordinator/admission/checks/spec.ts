@@ -81,8 +81,9 @@ export const networksExist: Check = (change, { networks }) => {
 /** A network is called by its name elsewhere, and a device of that name is rare. */
 export const deviceIsNoNetwork: Check = (change, { networks }) => {
   const checked = newSpec(change);
-  const named = checked && (change.kind.devices?.(checked.spec) ?? []);
-  const meant = (named ?? []).filter(({ device }) => networks?.has(device));
+  if (checked === undefined || networks === undefined) return undefined;
+  const named = change.kind.devices?.(checked.spec) ?? [];
+  const meant = named.filter(({ device }) => networks.has(device));
   return cautionWith(
     meant.map(
       ({ path, device }) =>
