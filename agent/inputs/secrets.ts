@@ -92,7 +92,7 @@ export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
       new Map(
         [...followed].flatMap(([name, { reflector }]): [string, 'absent' | 'forbidden'][] => {
           if (reflector.state.phase === 'Forbidden') return [[name, 'forbidden']];
-          return reflector.store.list().length === 0 ? [[name, 'absent']] : [];
+          return reflector.store.size === 0 ? [[name, 'absent']] : [];
         }),
       ),
     unknown: () =>
