@@ -92,9 +92,6 @@ const MOVES: Readonly<Record<string, Move>> = {
   'a Secret comes or goes': ({ secrets }, first) => ({
     secrets: toggled(secrets, at(['vpn/psk', 'vpn/tls.key'], first) ?? '', 'another'),
   }),
-  'a Secret may be read, or not': ({ unreadSecrets }, first) => ({
-    unreadSecrets: toggled(unreadSecrets, 'vpn', first % 2 ? 'absent' : 'forbidden'),
-  }),
   'a rule is refused, or not any more': ({ rules, refused }, first, second) => {
     const rule = at(rules, first);
     const revision = rule && second % 4 > 0 ? revisionOf(rule) : 'another';
