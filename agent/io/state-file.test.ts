@@ -99,3 +99,66 @@ describe('a state file', () => {
     await expect(open()).rejects.toThrow('ENOTDIR');
   });
 });
+
+describe('a state file of many entries', () => {
+  const path = () => join(folder, 'x.json');
+  const entries = z.object({ version: z.literal(1), of: z.record(z.string(), z.int()) });
+  const openMany = () =>
+    openStateFile({
+      path: path(),
+      schema: entries,
+      initial: { version: 1, of: {} },
+      log: silentLogger,
+      merge: ({ of }, change) => Object.assign(of, change.of),
+    });
+  type Many = Awaited<ReturnType<typeof openMany>>;
+  const known: Record<string, number> = {};
+  const set = (file: Many, name: string, to: number): Promise<void> => {
+    known[name] = to;
+    return file.amend({ version: 1, of: { [name]: to } }, () => ({ version: 1, of: { ...known } }));
+  };
+  const fill = async (file: Many): Promise<void> => {
+    for (let at = 0; at < 50; at += 1) known[`entry-${at}`] = at;
+    await file.write({ version: 1, of: { ...known } });
+  };
+
+  it('gets a line for a change, and is written whole when the lines are as long as that', async () => {
+    const file = await openMany();
+    await fill(file);
+    const { size } = statSync(path());
+    const text = readFileSync(path(), 'utf8');
+    await set(file, 'entry-3', 1003);
+    expect(readFileSync(path(), 'utf8')).toBe(`${text}\n{"version":1,"of":{"entry-3":1003}}`);
+    expect((await openMany()).value().of).toEqual(known);
+    for (let at = 0; at < 50; at += 1) {
+      await set(file, 'entry-4', 1000 + at);
+      expect(statSync(path()).size).toBeLessThan(2.1 * size);
+    }
+    expect((await openMany()).value().of).toEqual(known);
+  });
+
+  it('is as before a line that a crash has cut, and takes the next one whole', async () => {
+    await fill(await openMany());
+    const text = readFileSync(path(), 'utf8');
+    const line = '\n{"version":1,"of":{"entry-3":2003}}';
+    for (let length = 0; length < line.length; length += 1) {
+      writeFileSync(path(), text + line.slice(0, length));
+      const file = await openMany();
+      known['entry-5'] = 5;
+      expect(file.value().of).toEqual(known);
+      await set(file, 'entry-5', length);
+      expect((await openMany()).value().of).toEqual(known);
+    }
+    writeFileSync(path(), text + line);
+    expect((await openMany()).value().of['entry-3']).toBe(2003);
+  });
+
+  it('is written whole after a line that could not be added', async () => {
+    const file = await openMany();
+    await fill(file);
+    rmSync(path());
+    await expect(set(file, 'entry-6', 1)).rejects.toThrow('ENOENT');
+    await set(file, 'entry-7', 2);
+    expect((await openMany()).value().of).toEqual(known);
+  });
+});

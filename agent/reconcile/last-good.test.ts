@@ -29,6 +29,20 @@ describe('the last good specs', () => {
     expect([...(await open()).current()]).toEqual([['a', one]]);
   });
 
+  it('cost a change no more than a line', async () => {
+    const store = await open();
+    const many = new Map(Array.from({ length: 100 }, (_, at) => [`rule-${at}`, one]));
+    await store.replace(many);
+    const before = readFileSync(path, 'utf8');
+    const next = new Map([...many, ['rule-7', { ...one, revision: 'r2' }]]);
+    next.delete('rule-8');
+    await store.replace(next);
+    const after = readFileSync(path, 'utf8');
+    expect(after.startsWith(before)).toBe(true);
+    expect(after.length).toBeLessThan(before.length + 200);
+    expect((await open()).current()).toEqual(next);
+  });
+
   it.each([
     ['revision', { ...one, revision: 'r2' }],
     ['generation', { ...one, generation: 2 }],

@@ -23,7 +23,7 @@ const unconfirmedSchema = z.object({
 });
 type Contents = z.infer<typeof unconfirmedSchema>;
 
-export type Unconfirmed = StateFile<Contents>;
+export type Unconfirmed = Omit<StateFile<Contents>, 'amend'>;
 
 export const NOTHING_UNCONFIRMED: Contents = { version: 1, packages: {} };
 
