@@ -2,6 +2,7 @@
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { CompileInput, LastGood } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { oncePerNames } from '#shared/util/memo.ts';
 import type { Change } from './changes.ts';
 import type { Blamed } from './record.ts';
 
@@ -29,7 +30,9 @@ const KEPT = 'kept';
 export const viewOf = ({ rules, version, undone, blamed }: Seen): View => {
   const removals = new Set([...undone, ...blamed].filter(isRemoval).map(({ uid }) => uid));
   const seen = removals.size === 0 ? rules : rules.map((rule) => staying(rule, removals));
-  const revisions = new Map(seen.map((rule) => [rule.metadata.uid, revisionOf(rule)]));
+  const revisions = oncePerNames(
+    () => new Map(seen.map((rule) => [rule.metadata.uid, revisionOf(rule)])),
+  );
   const reason = 'LostConnectivity' as const;
   const refused: CompileInput['refused'] = new Map([
     ...undone.map(
@@ -37,7 +40,7 @@ export const viewOf = ({ rules, version, undone, blamed }: Seen): View => {
         [
           uid,
           {
-            revision: revisions.get(uid) ?? '',
+            revision: revisions().get(uid) ?? '',
             reason,
             verdict: 'pending' as const,
             message: SEARCHING,

@@ -111,6 +111,7 @@ const suspectsIn = ({ verdicts, deltas, desired }: Plan, rejected: Rejected): re
  * ignores them.
  */
 export const refuseWarned = ({ refusals, lastGood }: BlameDeps, standing: RuleStates): void => {
+  if (standing.warnings.size === 0) return;
   for (const verdict of standing.verdicts) {
     const { uid } = verdict.rule.metadata;
     const older = lastGood.current().get(uid);

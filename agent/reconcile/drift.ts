@@ -1,6 +1,6 @@
 /** What of ours another writer has changed since this process made it, and for which rule. Pure. */
 import { ledgerKey } from '#shared/compile/ownership.ts';
-import { sectionsEqual } from '#shared/uci/delta.ts';
+import { comparisonOf, sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { PassState } from './pass-state.ts';
 import type { Plan } from './plan.ts';
@@ -49,17 +49,13 @@ export const driftOf = ({ plan, state, reached, inKernel }: Look): Drift => {
 
 /** `package.section` of what is wanted in the package, and is another or missing. */
 const changedIn = (name: string, { desired }: Plan, state: PassState): readonly string[] => {
-  const sections = state.packages.get(name)?.sections ?? [];
-  const there = new Map(sections.map((section) => [section.name, section]));
-  return (desired.get(name) ?? [])
-    .filter((section) => {
-      const found = there.get(section.name);
-      return found === undefined || !sectionsEqual(found, section);
-    })
-    .map((section) => ledgerKey(name, section.name));
+  const found = state.packages.get(name)?.sections ?? [];
+  const { differing } = comparisonOf(found, desired.get(name) ?? []);
+  return differing.map((section) => ledgerKey(name, section.name));
 };
 
 const sectionsOf = (keys: readonly string[], { verdicts }: Plan): DriftedSection[] => {
+  if (keys.length === 0) return [];
   const wanted = new Set(keys);
   const owners = new Map(
     verdicts.flatMap(({ rule, sections }) =>

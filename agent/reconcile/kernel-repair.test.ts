@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
-import { namedSection } from '#shared/compile/testing.ts';
+import { namedSection, ruleOf } from '#shared/compile/testing.ts';
 import { createKernelDrift } from './kernel-repair.ts';
 import type { PassState } from './pass-state.ts';
 import { NOTHING_KNOWN } from './rule-states.ts';
+import { packageOf, sectionOf } from './takeover.ts';
 import { NOTHING_RECORDED } from './testing.ts';
 
 /** The longest that a first retry waits, by BACKOFF. */
@@ -47,7 +48,17 @@ const byPackage = (keys: readonly string[]): Map<string, Map<string, string>> =>
 
 const standingOf = (inForce: readonly string[], lacking: readonly string[]) => ({
   ...NOTHING_KNOWN,
-  inForce: new Set(inForce),
+  verdicts: [
+    {
+      rule: ruleOf('FirewallRule', 'all', {}),
+      revision: '',
+      generationInForce: 1,
+      verdict: 'wanted' as const,
+      reason: 'Applying' as const,
+      message: '',
+      sections: inForce.map((key) => ({ package: packageOf(key), name: sectionOf(key) })),
+    },
+  ],
   lacking: new Map(lacking.map((key) => [key, 'is gone'])),
 });
 

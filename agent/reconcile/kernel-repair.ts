@@ -6,7 +6,7 @@
 import { createBackoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { lackingIn, type PassState } from './pass-state.ts';
-import type { RuleStates } from './rule-states.ts';
+import { inForceIn, NOTHING_KNOWN, type RuleStates } from './rule-states.ts';
 import { packageOf, sectionOf } from './takeover.ts';
 
 const BACKOFF = { baseMs: 2_000, maxMs: 300_000 };
@@ -22,7 +22,7 @@ export type KernelDrift = {
 
 export const createKernelDrift = (clock: Pick<Clock, 'monotonic'>): KernelDrift => {
   const backoff = createBackoff(BACKOFF);
-  let before: Pick<RuleStates, 'inForce' | 'lacking'> = { inForce: new Set(), lacking: new Map() };
+  let before = NOTHING_KNOWN;
   let retryAt = Infinity;
   const isDue = (): boolean => clock.monotonic() >= retryAt;
   return {
@@ -33,7 +33,7 @@ export const createKernelDrift = (clock: Pick<Clock, 'monotonic'>): KernelDrift 
       // What OpenWRT has refused no reload brings.
       const keys = [...lackingIn(state).keys()].filter((key) => !isRefused(key));
       const repaired = keys.filter((key) => isDue() || !before.lacking.has(key));
-      const drifted = keys.filter((key) => before.inForce.has(key));
+      const drifted = keys.length === 0 ? keys : [...inForceIn(before).intersection(new Set(keys))];
       return {
         state: { ...state, doubtful: new Set([...state.doubtful, ...repaired.map(packageOf)]) },
         drifted,

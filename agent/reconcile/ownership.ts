@@ -16,12 +16,12 @@ export const isOursIn = (
   { kinds, ledger, unserved }: Ownership,
 ): ((section: UciSection) => boolean) => {
   const isOurs = ownershipOf(uciPackage, ledger);
+  if (unserved.length === 0) return isOurs;
   const prefixes = kinds
     .filter(({ kind, uci }) => uci?.package === uciPackage && unserved.includes(kind))
     .flatMap(({ uci }) => (uci?.ownership === 'prefix' ? [uci.sectionPrefix] : []));
   return (section) => {
     if (!isOurs(section)) return false;
-    if (unserved.length === 0) return true;
     const recordedFor = ledger.get(ledgerKey(uciPackage, section.name)) ?? '';
     return (
       !unserved.includes(recordedFor) && !prefixes.some((prefix) => section.name.startsWith(prefix))

@@ -212,7 +212,7 @@ export const standingIn = (
     unreadOthers: unreadOthersIn(state.kernel, incomparable),
     authors,
     kernelUnread: state.kernel === undefined ? NO_LOOK : state.kernel.unread,
-    warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),
+    warned: state.ledger.warnings,
   });
 };
 

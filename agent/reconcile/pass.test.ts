@@ -5,6 +5,7 @@ import { ICN_FINALIZERS } from '#shared/names.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtPackageRefusedError } from '../openwrt/driver.ts';
+import { inForceIn, NOTHING_KNOWN } from './rule-states.ts';
 import {
   createOpenwrt,
   openAgent,
@@ -124,7 +125,7 @@ describe('a pass', () => {
       b: 'wanted Applying',
       p: 'wanted Applying',
     });
-    expect(agent.standings.at(-1)?.inForce).toContain('firewall.sdewan_rule_a');
+    expect(inForceIn(agent.standings.at(-1) ?? NOTHING_KNOWN)).toContain('firewall.sdewan_rule_a');
     await agent.run(rules);
     expect(openwrt.transactions).toHaveLength(1);
     expect(agent.outcomes).toEqual(['done']);
@@ -139,7 +140,7 @@ describe('a pass', () => {
   it('reports what is known before it writes, and at the end', async () => {
     openwrt.onApply = () => expect(agent.standings).toHaveLength(1);
     await agent.run([drop('a')]);
-    expect(agent.standings.map(({ inForce }) => inForce.size)).toEqual([0, 1]);
+    expect(agent.standings.map((standing) => inForceIn(standing).size)).toEqual([0, 1]);
     await agent.run([drop('a')]);
     expect(agent.standings).toHaveLength(3);
   });
@@ -221,7 +222,7 @@ describe('a pass of a pod that is paused', () => {
     expect(agent.drifts).toEqual([]);
     const standing = agent.standings.at(-1);
     expect(standing).toMatchObject({ paused: true, removed: new Set() });
-    expect(standing?.inForce).toEqual(new Set());
+    expect(inForceIn(standing ?? NOTHING_KNOWN)).toEqual(new Set());
     expect([...(standing?.lacking.values() ?? [])]).toEqual(['its table']);
     expect(statesOf(agent)).toMatchObject({ b: 'unwanted Removing' });
   });
@@ -234,7 +235,7 @@ describe('a pass of a pod that is paused', () => {
     await agent.run([drop('a')]);
     expect(openwrt.transactions).toHaveLength(2);
     expect(agent.drifts).toEqual([['firewall']]);
-    expect(agent.standings.at(-1)?.inForce).toContain('firewall.sdewan_rule_a');
+    expect(inForceIn(agent.standings.at(-1) ?? NOTHING_KNOWN)).toContain('firewall.sdewan_rule_a');
   });
 });
 
@@ -582,7 +583,7 @@ describe('what ICN made', () => {
     );
     expect(takenOver()).toEqual({ [OURS]: isOurs });
     expect(agent.ledger.record().owned.get(OURS)).toBe('FirewallRule');
-    expect(agent.standings.at(-1)?.inForce).toContain(OURS);
+    expect(inForceIn(agent.standings.at(-1) ?? NOTHING_KNOWN)).toContain(OURS);
     await restart();
     await agent.run([drop('a', ICN)]);
     expect(openwrt.renames).toHaveLength(1);

@@ -67,7 +67,7 @@ export const makePlan = (input: PlanInput, candidates?: Candidates): Plan => {
     if (there === undefined) continue;
     const isOurs = isOursIn(name, ownership);
     const isFree = (section: UciSection): boolean =>
-      isOurs(section) && !stuck.has(ledgerKey(name, section.name));
+      isOurs(section) && (stuck.size === 0 || !stuck.has(ledgerKey(name, section.name)));
     const pinned = pinnedIn(there, takenOver, compiled);
     const changes = { observed: there, desired, isOurs: isFree, pinned };
     const difference = deltasIn[capabilities.dialect](name);

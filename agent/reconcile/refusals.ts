@@ -2,6 +2,7 @@
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { oncePerNames } from '#shared/util/memo.ts';
 
 /** Another rule or section may have been the conflict's other half. A retry costs two reloads. */
 const FIRST_RETRY_MS = 60_000;
@@ -41,9 +42,9 @@ export const createRefusals = (
       entries.set(uid, { ...refused, retryAt, backoff, released: false });
     },
     review: (rules, now) => {
-      const byUid = new Map(rules.map((rule) => [rule.metadata.uid, rule]));
+      const byUid = oncePerNames(() => new Map(rules.map((rule) => [rule.metadata.uid, rule])));
       for (const [uid, { revision }] of entries) {
-        const rule = byUid.get(uid);
+        const rule = byUid().get(uid);
         const same = rule !== undefined && revisionOf(rule) === revision && incarnation === now;
         if (!same) entries.delete(uid);
       }

@@ -30,7 +30,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     incomparable: new Map(),
     unreadOthers: new Map(),
     authors: { of: () => undefined, leaving: () => [], wasRemoved: () => false },
-    warningOf: () => undefined,
+    warned: new Map(),
     ...change,
   });
 
@@ -56,7 +56,7 @@ describe('a section is in force', () => {
     },
   };
   it.each(Object.entries(cases))('%s', (_what, { change, expected }) => {
-    expect(look(change).inForce.has('firewall.sdewan_rule_a')).toBe(expected);
+    expect(look(change).lagging.has('firewall.sdewan_rule_a')).toBe(!expected);
   });
 });
 
@@ -181,16 +181,16 @@ describe('a rule', () => {
     message: '',
     sections: names.map((name) => ({ package: 'firewall', name })),
   });
-  const warningOf = (uciPackage: string, name: string): string | undefined =>
-    uciPackage === 'firewall' && name === ours.name ? 'skipped' : undefined;
+  const warned = new Map([['firewall', new Map([[ours.name, 'skipped']])]]);
 
   it('is in force when all of its sections are', () => {
     expect(isInForce(look(), verdict(ours.name))).toBe(true);
-    expect(isInForce(look(), verdict(ours.name, 'another'))).toBe(false);
+    const both = new Map([['firewall', [ours, namedSection('rule', 'another')]]]);
+    expect(isInForce(look({}, both), verdict(ours.name, 'another'))).toBe(false);
   });
 
   it('is not in force when OpenWRT complained of a section, and the message is known', () => {
-    const standing = look({ warningOf });
+    const standing = look({ warned });
     expect(isInForce(standing, verdict(ours.name))).toBe(false);
     expect(warningFor(standing, verdict('another', ours.name))).toBe('skipped');
     expect(warningFor(standing, verdict('another'))).toBeUndefined();

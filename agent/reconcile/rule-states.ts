@@ -4,7 +4,7 @@ import { leftOversIn, type LeftOver } from '#shared/compile/left-over.ts';
 import { partsBeside, type PartBesidePackages } from '#shared/resources/parts.ts';
 import type { Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { sectionsEqual } from '#shared/uci/delta.ts';
+import { comparisonOf, sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { BySection } from '../openwrt/driver.ts';
 import type { Authors } from './section-rules.ts';
@@ -18,10 +18,10 @@ export type RuleStates = {
    */
   verdicts: readonly Verdict[];
   /**
-   * `package.section` of what was read back as desired, with its service reloaded since, and with
-   * nothing lacking in the kernel.
+   * `package.section` of what is desired and not in force: it was not read back so, its service was
+   * not reloaded since, or something of it is lacking in the kernel.
    */
-  inForce: ReadonlySet<string>;
+  lagging: ReadonlySet<string>;
   /** Uid -> the generation that was read back in its place, of a rule that is to be replaced. */
   earlier: ReadonlyMap<string, number>;
   /** `package.section` -> what of it the kernel lacks. */
@@ -57,7 +57,7 @@ export type RuleStates = {
 
 export const NOTHING_KNOWN: RuleStates = {
   verdicts: [],
-  inForce: new Set(),
+  lagging: new Set(),
   earlier: new Map(),
   lacking: new Map(),
   incomparable: new Map(),
@@ -90,23 +90,24 @@ export type StandingInput = {
   unreadOthers: BySection;
   kernelUnread?: string | undefined;
   authors: Pick<Authors, 'of' | 'leaving' | 'wasRemoved'>;
-  warningOf: (uciPackage: string, section: string) => string | undefined;
+  /** What OpenWRT said at the last reload. */
+  warned: BySection;
 };
 
 export const standingOf = (input: StandingInput): RuleStates => {
-  const { rules, plan, observed, unusable, ownership, unsettled, lacking, warningOf } = input;
-  const inForce = new Set<string>();
+  const { rules, plan, observed, unusable, ownership, unsettled, lacking, incomparable } = input;
+  const { warned } = input;
+  const lagging = new Set([...lacking.keys(), ...incomparable.keys()]);
   const warnings = new Map<string, string>();
   for (const [name, desired] of plan.desired) {
-    const sections = observed.get(name)?.sections ?? [];
-    const there = new Map(sections.map((section) => [section.name, section]));
-    for (const section of desired) {
-      const found = there.get(section.name);
-      if (unsettled.has(name) || found === undefined || !sectionsEqual(found, section)) continue;
-      const key = ledgerKey(name, section.name);
-      if (!lacking.has(key) && !input.incomparable.has(key)) inForce.add(key);
-      const warning = warningOf(name, section.name);
-      if (warning !== undefined) warnings.set(key, warning);
+    const differing = unsettled.has(name) ? desired : differingIn(observed.get(name), desired);
+    const names = new Set(differing.map((section) => section.name));
+    for (const each of names) lagging.add(ledgerKey(name, each));
+    const said = warned.get(name);
+    const heard = said ? desired.filter((section) => !names.has(section.name)) : [];
+    for (const section of heard) {
+      const warning = said?.get(section.name);
+      if (warning !== undefined) warnings.set(ledgerKey(name, section.name), warning);
     }
   }
   const packages = new Map(
@@ -121,10 +122,10 @@ export const standingOf = (input: StandingInput): RuleStates => {
   const doubted = doubtedIn(input);
   const removed = removedIn([...plan.verdicts, ...leaving], input, { packages, doubted });
   const isThere = ({ rule }: Verdict): boolean => !removed.has(rule.metadata.uid);
-  const { kernelUnread, paused, ending, isLedgerLost, incomparable, unreadOthers } = input;
+  const { kernelUnread, paused, ending, isLedgerLost, unreadOthers } = input;
   return {
     verdicts: [...plan.verdicts, ...leaving.filter(isThere)],
-    inForce,
+    lagging,
     earlier: earlierIn(input),
     lacking,
     incomparable,
@@ -142,6 +143,14 @@ export const standingOf = (input: StandingInput): RuleStates => {
   };
 };
 
+const NOTHING: readonly UciSection[] = [];
+
+const differingIn = (found: UciPackage | undefined, desired: readonly UciSection[]) =>
+  comparisonOf(found?.sections ?? NOTHING, desired).differing;
+
+const besideIn = (found: UciPackage | undefined, desired: readonly UciSection[]) =>
+  comparisonOf(found?.sections ?? NOTHING, desired).beside;
+
 const earlierIn = (input: StandingInput): RuleStates['earlier'] => {
   const { plan, observed, unsettled, lacking, incomparable } = input;
   const replaced = plan.verdicts.filter(({ earlier }) => earlier !== undefined);
@@ -149,9 +158,10 @@ const earlierIn = (input: StandingInput): RuleStates['earlier'] => {
   const names = new Set(
     replaced.flatMap(({ earlier }) => earlier?.sections.map(({ name }) => name) ?? []),
   );
+  const packages = new Set(replaced.map(({ earlier }) => earlier?.package ?? ''));
   const there = new Map(
-    [...observed].flatMap(([name, { sections }]) =>
-      sections
+    [...packages].flatMap((name) =>
+      (observed.get(name)?.sections ?? [])
         .filter((section) => names.has(section.name))
         .map((section) => [ledgerKey(name, section.name), section] as const),
     ),
@@ -172,8 +182,8 @@ const earlierIn = (input: StandingInput): RuleStates['earlier'] => {
 
 const doubtedIn = ({ isLedgerLost, plan }: StandingInput): RuleStates['doubted'] =>
   new Map(
-    plan.verdicts.flatMap(({ rule, namesake }): [string, string][] =>
-      isLedgerLost && namesake !== undefined ? [[rule.metadata.uid, namesake]] : [],
+    (isLedgerLost ? plan.verdicts : []).flatMap(({ rule, namesake }): [string, string][] =>
+      namesake === undefined ? [] : [[rule.metadata.uid, namesake]],
     ),
   );
 
@@ -205,10 +215,8 @@ const straysIn = (input: StandingInput): { strays: Set<string>; left: Set<string
   const strays = new Set([...unsettled, ...unusable.keys(), ...untaken]);
   const left = new Set<string>();
   for (const [name, desired] of plan.desired) {
-    const wanted = new Set(desired.map((section) => section.name));
     const isOurs = isOursIn(name, ownership);
-    for (const section of observed.get(name)?.sections ?? []) {
-      if (wanted.has(section.name) || !isOurs(section)) continue;
+    for (const section of besideIn(observed.get(name), desired).filter(isOurs)) {
       const author = authors.of(ledgerKey(name, section.name));
       if (author === undefined) strays.add(name);
       else left.add(author);
@@ -234,11 +242,20 @@ const isHidden = (part: PartBesidePackages, { observed, ownership }: StandingInp
   [...ownership.ledger.keys()].some((key) => key.startsWith(ledgerKey(part.name, '')));
 
 /** Every section that the rule is to have is in force, and OpenWRT did not complain of any. */
-export const isInForce = ({ inForce, warnings }: RuleStates, { sections }: Verdict): boolean =>
+export const isInForce = ({ lagging, warnings }: RuleStates, { sections }: Verdict): boolean =>
+  lagging.size + warnings.size === 0 ||
   sections.every((section) => {
     const key = ledgerKey(section.package, section.name);
-    return inForce.has(key) && !warnings.has(key);
+    return !lagging.has(key) && !warnings.has(key);
   });
+
+/** `package.section` of all that is in force, whether OpenWRT complained or not. */
+export const inForceIn = ({ verdicts, lagging }: RuleStates): ReadonlySet<string> => {
+  const keys = verdicts.flatMap(({ sections }) =>
+    sections.map((section) => ledgerKey(section.package, section.name)),
+  );
+  return new Set(keys).difference(lagging);
+};
 
 /** What OpenWRT said of the rule's sections, if anything. */
 export const warningFor = ({ warnings }: RuleStates, verdict: Verdict): string | undefined =>
@@ -256,6 +273,8 @@ export const lackFor = (
 };
 
 const firstOf = (words: ReadonlyMap<string, string>, { sections }: Verdict): string | undefined =>
-  sections
-    .map((section) => words.get(ledgerKey(section.package, section.name)))
-    .find((word) => word !== undefined);
+  words.size === 0
+    ? undefined
+    : sections
+        .map((section) => words.get(ledgerKey(section.package, section.name)))
+        .find((word) => word !== undefined);

@@ -6,6 +6,7 @@
  * list, as one does that was given another purpose, is reported until nothing of it is there: it
  * may be deleted before that, and the coordinator must know which pod has it.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { Verdict } from '#shared/compile/types.ts';
 
@@ -23,16 +24,20 @@ export type Authors = {
 
 export const createAuthors = (): Authors => {
   /** The last ones: a pass plans several times. */
-  let noted: readonly Verdict[] = [];
+  let noted: readonly Verdict[] | undefined;
   let authors: ReadonlyMap<string, string> = new Map();
   let removed: ReadonlySet<string> = new Set();
-  let listed: ReadonlyMap<string, Verdict> = new Map();
+  let listed = new Map<string, Verdict>();
   let leaving: ReadonlyMap<string, Verdict> = new Map();
   return {
     note: (verdicts) => {
-      if (noted.length === verdicts.length && noted.every((one, at) => one === verdicts[at]))
-        return;
+      const before = noted;
       noted = verdicts;
+      if (before && areAlike(before, verdicts)) {
+        for (const [at, verdict] of verdicts.entries())
+          if (verdict !== before[at]) listed.set(verdict.rule.metadata.uid, verdict);
+        return;
+      }
       const now = byUid(verdicts);
       const left = [...listed].filter(([uid]) => !removed.has(uid));
       const unlisted = [...leaving, ...left].filter(([uid]) => !now.has(uid));
@@ -50,13 +55,26 @@ export const createAuthors = (): Authors => {
     leaving: () => [...leaving.values()].map(unwanted),
     settle: (uids) => {
       removed = uids;
+      if (leaving.size === 0) return;
       leaving = new Map([...leaving].filter(([uid]) => !uids.has(uid)));
+      // So that the next ones forget what was made for these.
+      noted = undefined;
     },
     wasRemoved: (uid) => removed.has(uid),
   };
 };
 
-const byUid = (verdicts: readonly Verdict[]): ReadonlyMap<string, Verdict> =>
+/** The same rules with sections of the same names, so that no section has another author. */
+const areAlike = (some: readonly Verdict[], others: readonly Verdict[]): boolean =>
+  some.length === others.length &&
+  some.every((one, at) => {
+    const other = others[at];
+    if (one === other) return true;
+    const isOfSame = one.rule.metadata.uid === other?.rule.metadata.uid;
+    return isOfSame && isDeepStrictEqual(one.sections, other.sections);
+  });
+
+const byUid = (verdicts: readonly Verdict[]): Map<string, Verdict> =>
   new Map(verdicts.map((verdict) => [verdict.rule.metadata.uid, verdict]));
 
 const unwanted = ({ rule, revision }: Verdict): Verdict => ({

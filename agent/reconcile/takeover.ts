@@ -45,10 +45,10 @@ export const lookFor = (input: TakeoverInput, { takenOver, owned }: LedgerRecord
   });
   const claimed = new Set(takeovers.map(({ uid }) => uid));
   const keys = new Set(takeovers.map(keyOf));
-  const uids = new Set(rules.map(({ metadata }) => metadata.uid));
+  const uids = oncePerNames(() => new Set(rules.map(({ metadata }) => metadata.uid)));
   const stays = ([key, { uid, stage }]: [string, TakenOver]): boolean => {
     if (!observed.has(packageOf(key))) return true;
-    if (stage === 'removed') return uids.has(uid);
+    if (stage === 'removed') return uids().has(uid);
     if (stage === 'begun') return keys.has(key);
     return isThere(key) || claimed.has(uid);
   };

@@ -29,10 +29,11 @@ const verdict = (change: Partial<Verdict> = {}): Verdict => ({
   ...change,
 });
 
+const LAGGING = new Set(['firewall.sdewan_rule_a']);
+
 const standing = (change: Partial<RuleStates> = {}): RuleStates => ({
   ...NOTHING_KNOWN,
   verdicts: [verdict()],
-  inForce: new Set(['firewall.sdewan_rule_a']),
   packages: new Map([['FirewallRule', 'firewall']]),
   ...change,
 });
@@ -55,7 +56,6 @@ const remote = (
 ): RuleStates =>
   standing({
     verdicts: [of],
-    inForce: new Set(['ipsec.a']),
     packages: new Map([['FirewallRule', 'ipsec']]),
     ending,
     ...more,
@@ -92,7 +92,7 @@ describe('of the tunnels that a rule brings up', () => {
   });
 
   it('says nothing while the rule is not applied, or is of another package', () => {
-    expect(downOf([down], applied, { inForce: new Set() })).toBeUndefined();
+    expect(downOf([down], applied, { lagging: new Set(['ipsec.a']) })).toBeUndefined();
     const packages = new Map([['FirewallRule', 'firewall']]);
     expect(downOf([down], applied, { packages })).toBeUndefined();
   });
@@ -143,7 +143,7 @@ describe('the report of a rule', () => {
     'Pending when the kernel lacks a part of it, with that part': {
       input: {
         standing: standing({
-          inForce: new Set(),
+          lagging: LAGGING,
           lacking: new Map([['firewall.sdewan_rule_a', "nft's table inet fw4"]]),
         }),
       },
@@ -152,7 +152,7 @@ describe('the report of a rule', () => {
     'Pending when a part of it cannot be compared with the kernel, with the cause': {
       input: {
         standing: standing({
-          inForce: new Set(),
+          lagging: LAGGING,
           incomparable: new Map([['firewall.sdewan_rule_a', 'its target is no address']]),
         }),
       },
@@ -170,7 +170,7 @@ describe('the report of a rule', () => {
       input: {
         standing: standing({
           paused: true,
-          inForce: new Set(),
+          lagging: LAGGING,
           lacking: new Map([['firewall.sdewan_rule_a', "nft's table inet fw4"]]),
         }),
       },
@@ -181,7 +181,7 @@ describe('the report of a rule', () => {
       ],
     },
     'Pending while the pod is paused and does not have it': {
-      input: { standing: standing({ paused: true, inForce: new Set() }), problem: '' },
+      input: { standing: standing({ paused: true, lagging: LAGGING }), problem: '' },
       expected: ['Pending', 'Paused', `${PAUSED}: OpenWRT does not have the rule as it is written`],
     },
     'not Removed while the pod is paused and has something of it': {
@@ -199,11 +199,11 @@ describe('the report of a rule', () => {
       expected: ['Applied', 'Applied', ''],
     },
     'Pending while a section is not in force, with the problem': {
-      input: { standing: standing({ inForce: new Set() }), problem: 'another apply is pending' },
+      input: { standing: standing({ lagging: LAGGING }), problem: 'another apply is pending' },
       expected: ['Pending', 'Applying', 'another apply is pending'],
     },
     'Pending while a drift is repaired, with words': {
-      input: { standing: standing({ inForce: new Set() }) },
+      input: { standing: standing({ lagging: LAGGING }) },
       expected: ['Pending', 'Applying', sentenceOf('Applying')],
     },
     'Failed when OpenWRT complained of a section, in its words': {
@@ -269,9 +269,9 @@ describe('the report of a rule', () => {
     const invalid = verdict({ verdict: 'failed', reason: 'InvalidSpec', generationInForce: 2 });
     expect(reported({})).toBeUndefined();
     expect(reported({ verdicts: [invalid] })).toBe(2);
-    expect(reported({ verdicts: [invalid], inForce: new Set() })).toBeUndefined();
+    expect(reported({ verdicts: [invalid], lagging: LAGGING })).toBeUndefined();
     expect(reported({ verdicts: [{ ...invalid, sections: [] }] })).toBeUndefined();
-    const replaced = { inForce: new Set<string>(), earlier: new Map([['uid-a', 1]]) };
+    const replaced = { lagging: LAGGING, earlier: new Map([['uid-a', 1]]) };
     expect(reported(replaced)).toBe(1);
     expect(reported({ ...replaced, earlier: new Map([['uid-b', 1]]) })).toBeUndefined();
   });

@@ -29,7 +29,7 @@ const standing = (rules: readonly Verdict['rule'][], there: boolean): RuleStates
     message: '',
     sections: [{ package: 'firewall', name: each.metadata.name }],
   })),
-  inForce: new Set(there ? rules.map(({ metadata }) => `firewall.${metadata.name}`) : []),
+  lagging: new Set(there ? [] : rules.map(({ metadata }) => `firewall.${metadata.name}`)),
 });
 
 let clock: ManualClock;

@@ -19,10 +19,10 @@ type Cnf = {
  * of others could hide more, never less.
  */
 export const hiddenIn = (cnf: Cnf): ReadonlyMap<string, string> => {
-  const { pod, cnf: traced, nameOf } = reportedCnf(cnf);
-  const { uplinks } = traced.surroundings;
+  const { pod, world, nameOf } = reportedCnf(cnf);
+  const { uplinks } = world.surroundings;
   return new Map(
-    [traced.firewall, ...(uplinks ? [uplinks] : [])]
+    [world.firewall, ...(uplinks ? [uplinks] : [])]
       .flatMap(hiddenRules)
       .flatMap(({ section, by }) => {
         // By the addresses of its zones, a translation is reflected as well.

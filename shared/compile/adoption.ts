@@ -46,12 +46,14 @@ export type AdoptionInput = {
 export const takeoversIn = (input: AdoptionInput): readonly Takeover[] => {
   const takeovers: Takeover[] = [];
   const upTo = limiterOf(input.begun);
+  const claims = claimsOf(input);
+  if (claims.length + input.begun.size === 0) return [];
   for (const { name: packageName, sections } of input.observed.values()) {
     const done = new Set<UciSection>();
     const there: ReadonlySet<string> = new Set(sections.map((section) => section.name));
     const taken = new Set(there);
     const find = finderIn(sections);
-    for (const claim of [...claimsOn(packageName, input), ...orphansOn(packageName, input)]) {
+    for (const claim of [...claimsOn(packageName, claims), ...orphansOn(packageName, input)]) {
       const key = ledgerKey(packageName, claim.sectionName);
       // ICN's REST finds ours by its option `name` and makes no second one, so another is not ours.
       const hasOurs = there.has(claim.sectionName);
@@ -83,27 +85,31 @@ type Claim = {
 };
 
 /** Older CRs first, as names are given away. */
-const claimsOn = (packageName: string, input: AdoptionInput): Claim[] => {
+const claimsOf = (input: AdoptionInput): Claim[] => {
   const { rules, begun, removed } = input;
   const byName = kindsByName(input);
+  const isIcns = ({ metadata: { uid, finalizers = [] } }: RuleObject): boolean =>
+    !removed.has(uid) && finalizers.some((finalizer) => ICN_FINALIZERS.includes(finalizer));
   return rules
-    .map((rule) => ({ rule, kind: byName.get(rule.kind) }))
+    .filter((rule) => begun.size > 0 || isIcns(rule))
     .sort(
-      ({ rule: { metadata: a, kind: one } }, { rule: { metadata: b, kind: other } }) =>
+      ({ metadata: a, kind: one }, { metadata: b, kind: other }) =>
         compare(a.creationTimestamp, b.creationTimestamp) ||
         placeOfKind(one) - placeOfKind(other) ||
         compare(a.name, b.name),
     )
-    .flatMap(({ rule: { metadata }, kind }) => {
-      if (!kind?.uci?.icn || kind.uci.package !== packageName) return [];
-      const { name, uid, finalizers = [] } = metadata;
+    .flatMap((rule) => {
+      const kind = byName.get(rule.kind);
+      if (!kind?.uci?.icn) return [];
+      const { name, uid } = rule.metadata;
       const sectionName = `${kind.uci.sectionPrefix}${uciName(name)}`;
-      const isIcns =
-        !removed.has(uid) && finalizers.some((finalizer) => ICN_FINALIZERS.includes(finalizer));
-      if (!isIcns && begun.size === 0) return [];
-      return [{ kind, uid, sectionName, names: [name, uciName(name), label(name)], isIcns }];
+      const names = [name, uciName(name), label(name)];
+      return [{ kind, uid, sectionName, names, isIcns: isIcns(rule) }];
     });
 };
+
+const claimsOn = (packageName: string, claims: readonly Claim[]): readonly Claim[] =>
+  claims.filter(({ kind }) => kind.uci?.package === packageName);
 
 /** When no CR claims them any more, they are still ours. */
 const orphansOn = (packageName: string, { begun, ledger, ...input }: AdoptionInput): Claim[] => {

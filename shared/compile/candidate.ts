@@ -208,9 +208,7 @@ const rendered = (
   const plain = uci?.render(spec, context) ?? [];
   const sections = uci?.ownership === 'stamp' ? plain.map((each) => stamped(each, kind)) : plain;
   const shared = uci?.shared?.(spec, context) ?? [];
-  const beside = new Map(
-    partsBeside.map((part) => [part.name, (uci && part.desired(uci)?.(spec, context)) ?? []]),
-  );
+  const beside = itemsOf((part) => (uci && part.desired(uci)?.(spec, context)) ?? []);
   const problem = sectionTwice(sections, uci);
   return problem ? { problem } : { rendering: { ...of, sections, shared, beside } };
 };
@@ -235,14 +233,21 @@ const asItIs = (
       isOfRule(section.name) || (named.has(section.name) && kindStampedOn(section) === kind),
   );
   if (sections.length === 0) return [];
-  const beside = new Map(
-    partsBeside.map(({ name, referredTo }) => [
-      name,
-      referredTo(sections, observed.get(name)?.sections ?? []),
-    ]),
+  const beside = itemsOf(({ name, referredTo }) =>
+    referredTo(sections, observed.get(name)?.sections ?? []),
   );
   return [{ ...of, sections, shared: [], beside }];
 };
+
+/** Most rules have none. */
+const itemsOf = (
+  find: (part: (typeof partsBeside)[number]) => readonly UciSection[],
+): Rendering['beside'] =>
+  new Map(
+    partsBeside
+      .map((part) => [part.name, find(part)] as const)
+      .filter(([, items]) => items.length > 0),
+  );
 
 const sectionTwice = (
   sections: readonly UciSection[],

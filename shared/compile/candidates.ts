@@ -29,31 +29,54 @@ type Origin = {
 
 export const createCandidates = (): Candidates => {
   let around: unknown;
+  let last: CompileInput | undefined;
   let known: ReadonlyMap<RuleObject, Candidate> = new Map();
+  /** Those that saw something of OpenWRT. */
+  let seers: readonly Candidate[] = [];
   const origins = new WeakMap<Candidate, Origin>();
+  /** What comes out as before stays the same object, so that what follows from it stays, too. */
+  const candidateNow = (rule: RuleObject, kind: KindDefinition, input: CompileInput): Candidate => {
+    const before = known.get(rule);
+    const origin = before && origins.get(before);
+    if (origin && isAsBefore(before, origin, input)) return before;
+    const made = make(rule, kind, input);
+    const candidate = before && isDeepStrictEqual(made.candidate, before) ? before : made.candidate;
+    origins.set(candidate, made.origin);
+    return candidate;
+  };
+  const isAsKnown = (candidate: Candidate, input: CompileInput): boolean =>
+    candidateNow(candidate.rule, candidate.kind, input) === candidate;
   return (input, kinds) => {
     const now = aroundOf(input);
+    const before = last;
+    last = input;
     if (!isDeepStrictEqual(now, around)) {
       around = structuredClone(now);
       known = new Map();
+    } else if (areForSame(before, input) && seers.every((each) => isAsKnown(each, input))) {
+      return known;
     }
     const next = new Map<RuleObject, Candidate>();
+    let isNews = false;
     for (const rule of inPlace(input.rules, known)) {
       const kind = kinds.get(rule.kind);
       if (!kind) continue;
-      const before = known.get(rule);
-      const origin = before && origins.get(before);
-      if (origin && isAsBefore(before, origin, input)) next.set(rule, before);
-      else {
-        const made = make(rule, kind, input);
-        next.set(rule, made.candidate);
-        origins.set(made.candidate, made.origin);
-      }
+      const candidate = candidateNow(rule, kind, input);
+      isNews ||= candidate !== known.get(rule);
+      next.set(rule, candidate);
     }
-    known = next;
+    if (isNews || next.size !== known.size) known = next;
+    seers = [...known.values()].filter((each) => origins.get(each)?.seen?.size !== 0);
     return known;
   };
 };
+
+/** Rules, and what was in force or refused of each. */
+const areForSame = (before: CompileInput | undefined, now: CompileInput): boolean =>
+  before?.rules === now.rules &&
+  before.lastGood === now.lastGood &&
+  before.refused.size === now.refused.size &&
+  [...now.refused].every(([uid, refused]) => before.refused.get(uid) === refused);
 
 /** What is looked at for each candidate by itself, or plays no part in any. */
 const NOT_AROUND: Readonly<Record<string, undefined>> = {
@@ -72,14 +95,32 @@ const aroundOf = (input: CompileInput): unknown => ({
   packages: [...input.observed.keys()],
 });
 
-/** The few that are new are sorted into the others, which are in order. */
+/** The few that are new are put between the others, which are in order. */
 const inPlace = (
   rules: readonly RuleObject[],
   known: ReadonlyMap<RuleObject, Candidate>,
 ): readonly RuleObject[] => {
+  const fresh = rules.filter((rule) => !known.has(rule));
   const now = new Set(rules);
-  const still = [...known.keys()].filter((rule) => now.has(rule));
-  return [...still, ...rules.filter((rule) => !known.has(rule))].sort(byPlace);
+  const placed = [...known.keys()].filter((rule) => now.has(rule));
+  if (fresh.length > MANY) return [...placed, ...fresh].sort(byPlace);
+  for (const rule of fresh) placed.splice(placeIn(placed, rule), 0, rule);
+  return placed;
+};
+
+/** From here on all are sorted. */
+const MANY = 32;
+
+/** Behind those that belong before it or to the same place. */
+const placeIn = (placed: readonly RuleObject[], rule: RuleObject): number => {
+  let [from, to] = [0, placed.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const other = placed[middle];
+    if (other && byPlace(other, rule) <= 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 };
 
 /** The order of our sections in a package. */

@@ -5,7 +5,7 @@
  */
 import { placeOf } from '../resources/registry.ts';
 import type { Candidate, JudgedProblem } from './candidate.ts';
-import { compare, keyOf } from './in-use.ts';
+import { compare } from './in-use.ts';
 import { ledgerKey } from './ownership.ts';
 import type { Others } from './ownership.ts';
 
@@ -16,7 +16,7 @@ export const nameProblems = (
 ): ReadonlyMap<Candidate, JudgedProblem> => {
   const problems = new Map<Candidate, JudgedProblem>();
   const owners = new Map<string, Candidate>();
-  for (const candidate of [...candidates].sort(byAge)) {
+  for (const candidate of contested(candidates, others).toSorted(byAge)) {
     const { claims } = candidate;
     const claim = claims.find((each) => owners.has(each));
     const owner = claim === undefined ? undefined : owners.get(claim);
@@ -28,6 +28,21 @@ export const nameProblems = (
     else for (const each of claims) owners.set(each, candidate);
   }
   return problems;
+};
+
+/** Those of which a claim is another's, too: what the rest claims is theirs, whatever their age. */
+const contested = (
+  candidates: readonly Candidate[],
+  { sections, named }: Others,
+): readonly Candidate[] => {
+  const claimed = new Set<string>();
+  const twice = new Set<string>();
+  for (const { claims } of candidates)
+    for (const claim of claims) (claimed.has(claim) ? twice : claimed).add(claim);
+  return candidates.filter(
+    ({ key, claims }) =>
+      named.has(key) || claims.some((claim) => twice.has(claim) || sections.has(claim)),
+  );
 };
 
 /** Older first; the order in which names are given away. */
@@ -68,12 +83,9 @@ const takenProblem = (
   claims: readonly string[],
   others: Others,
 ): JudgedProblem | undefined => {
-  const { rule, kind } = candidate;
+  const { key, kind } = candidate;
   const claim = claims.find((each) => others.sections.has(each));
-  const section =
-    claim === undefined
-      ? others.named.get(keyOf(rule.kind, rule.metadata.name))
-      : others.sections.get(claim);
+  const section = claim === undefined ? others.named.get(key) : others.sections.get(claim);
   if (section === undefined) return undefined;
   const path = claim === undefined ? undefined : pathOf(candidate, claim);
   const what = path === undefined ? 'that name' : claim;

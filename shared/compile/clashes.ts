@@ -6,22 +6,22 @@
 import type { Capabilities } from '../resources/capabilities.ts';
 import type { KindDefinition } from '../resources/kind.ts';
 import { messageOf } from '../runtime/errors.ts';
-import type { UciPackage, UciSection } from '../uci/model.ts';
+import type { UciSection } from '../uci/model.ts';
 import type { Candidate } from './candidate.ts';
 import type { Forces } from './forces.ts';
-import { ledgerKey, ownershipOf } from './ownership.ts';
+import { ledgerKey } from './ownership.ts';
 
 type Situation = {
   forces: Forces;
   desired: ReadonlyMap<string, readonly UciSection[]>;
-  observed: ReadonlyMap<string, UciPackage>;
-  ledger: ReadonlySet<string>;
+  /** By package: sections that are not ours. */
+  foreign: ReadonlyMap<string, readonly UciSection[]>;
   capabilities: Capabilities;
 };
 
 export const clashesOf = (
   kinds: readonly KindDefinition[],
-  { forces, desired, observed, ledger, capabilities }: Situation,
+  { forces, desired, foreign, capabilities }: Situation,
 ): ReadonlyMap<Candidate, string> => {
   const found = new Map<Candidate, string>();
   const judges = new Map(
@@ -35,9 +35,7 @@ export const clashesOf = (
           : [],
       ),
     );
-    const isOurs = ownershipOf(name, ledger);
-    const others = (observed.get(name)?.sections ?? []).filter((section) => !isOurs(section));
-    const sections = [...others, ...(desired.get(name) ?? [])];
+    const sections = [...(foreign.get(name) ?? []), ...(desired.get(name) ?? [])];
     try {
       for (const { section, other, message } of judge(sections, capabilities)) {
         const author = authors.get(section);

@@ -3,6 +3,7 @@
  * for each CR. Pure and total: a CR that is wrong gets a verdict, and changes nothing of the
  * others. The order of the input does not matter.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { inDialect } from '../resources/dialect.ts';
 import type { KindDefinition } from '../resources/kind.ts';
 import { partsBeside } from '../resources/parts.ts';
@@ -19,7 +20,7 @@ import { clashesOf } from './clashes.ts';
 import { forcesOf } from './forces.ts';
 import type { Forces } from './forces.ts';
 import { compare, isBeingDeleted, keptInUse, keyOf } from './in-use.ts';
-import { othersOf } from './ownership.ts';
+import { foreignIn, othersOf } from './ownership.ts';
 import { revisionOf } from './revision.ts';
 import type { CompileInput, CompileResult, Verdict } from './types.ts';
 
@@ -30,12 +31,43 @@ export const compile = (
 ): CompileResult => {
   const kinds = inDialect(registry, input.capabilities.dialect);
   const all = candidates(input, new Map(kinds.map((kind) => [kind.kind, kind])));
+  const foreign = foreignIn(input.observed, input.ledger);
+  const before = compiled.get(all);
+  if (before && areAlike(before, { input, foreign })) return before.result;
+  const result = resultOf({ all, foreign, kinds }, input);
+  compiled.set(all, { input, foreign, result });
+  return result;
+};
+
+type Foreign = ReadonlyMap<string, readonly UciSection[]>;
+type Compiled = { input: CompileInput; foreign: Foreign };
+
+/** So that what a pass has just written is not compiled anew. */
+const compiled = new WeakMap<object, Compiled & { result: CompileResult }>();
+
+/** For two with the same candidates. */
+const areAlike = (some: Compiled, others: Compiled): boolean =>
+  some.input.rules === others.input.rules &&
+  isDeepStrictEqual(some.input.withheld, others.input.withheld) &&
+  some.foreign.size === others.foreign.size &&
+  [...some.foreign].every(([name, sections]) => {
+    const now = others.foreign.get(name);
+    return sections.length === now?.length && sections.every((one, at) => one === now[at]);
+  });
+
+type Parts = {
+  all: ReadonlyMap<RuleObject, Candidate>;
+  foreign: Foreign;
+  kinds: readonly KindDefinition[];
+};
+
+const resultOf = ({ all, foreign, kinds }: Parts, input: CompileInput): CompileResult => {
   const kept = keptInUse(input.rules, (rule) => all.get(rule)?.references ?? []);
   const stays = (rule: RuleObject): boolean => !isBeingDeleted(rule) || kept.has(rule.metadata.uid);
   const needed = [...all.values()].filter(
     ({ rule }) => input.withheld?.has(rule.metadata.uid) !== true && stays(rule),
   );
-  const others = othersOf(input.observed, input.ledger, kinds);
+  const others = othersOf(foreign, kinds);
   const unnamed = nameProblems(needed, others);
   const forces = forcesOf(
     needed.filter((candidate) => !unnamed.has(candidate)),
@@ -43,7 +75,7 @@ export const compile = (
     new Set(needed.map(({ key }) => key)),
   );
   const desired = desiredOf(forces, kinds);
-  const clashes = clashesOf(kinds, { ...input, forces, desired });
+  const clashes = clashesOf(kinds, { ...input, forces, desired, foreign });
   const problems = oncePerNames(
     () => new Map(needed.map((each) => [each.key, (unnamed.get(each) ?? each.problem)?.reason])),
   );

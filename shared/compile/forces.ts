@@ -7,6 +7,7 @@ import type { Reference } from '../resources/kind.ts';
 import type { Candidate, Rendering } from './candidate.ts';
 import { keyOf } from './in-use.ts';
 import type { Others } from './ownership.ts';
+import { oncePerObject } from '../util/memo.ts';
 
 export type Forces = {
   inForce: ReadonlyMap<Candidate, Rendering>;
@@ -30,8 +31,8 @@ export const forcesOf = (
     if (best) inForce.set(candidate, best);
     if (best) standing.add(candidate.key);
   }
-  const stands = ({ kind, name }: Reference) => {
-    const key = keyOf(kind, name);
+  const stands = (reference: Reference) => {
+    const key = keyOfReference(reference);
     return standing.has(key) || (others.named.has(key) && !claimed.has(key));
   };
 
@@ -55,3 +56,5 @@ export const forcesOf = (
   }
   return { inForce, waitsFor };
 };
+
+const keyOfReference = oncePerObject(({ kind, name }: Reference) => keyOf(kind, name));

@@ -54,6 +54,7 @@ const candidatesIn = (
   if (!inPackage.some(({ uci }) => uci?.icn?.isOnlyIcns)) return [];
   const isOurSection = isOurs(packageName);
   return sections.flatMap((section): Candidate[] => {
+    if (isOurSection(section)) return [];
     const { type } = section;
     const nameAs = ({ uci }: KindDefinition) => ifReadable(() => uci?.icn?.nameOf(section));
     const possible = inPackage.filter((kind) => nameAs(kind) !== undefined);
@@ -61,7 +62,7 @@ const candidatesIn = (
       ({ uci }) => ifReadable(() => uci?.icn?.isOnlyIcns?.(section, sections)) === true,
     );
     const name = possible[0] && nameAs(possible[0]);
-    if (!isIcns || name === undefined || isOurSection(section)) return [];
+    if (!isIcns || name === undefined) return [];
     const names = possible.map(({ kind }) => kind);
     if (names.some((kind) => unserved.includes(kind))) return [];
     return [{ package: packageName, type, name, kinds: names }];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deviceFiles } from '../resources/device-files.ts';
 import { kinds } from '../resources/registry.ts';
-import { othersOf, ownershipOf } from './ownership.ts';
+import { foreignIn, othersOf, ownershipOf } from './ownership.ts';
 import { namedSection } from './testing.ts';
 
 describe('a section is ours', () => {
@@ -26,7 +26,7 @@ it('finds sections of others by section and by the rule that they act as', () =>
     ['firewall', { name: 'firewall', sections: [wan, own] }],
     ['mwan3', { name: 'mwan3', sections: [balance] }],
   ]);
-  const { sections, named } = othersOf(observed, new Set(), kinds);
+  const { sections, named } = othersOf(foreignIn(observed, new Set()), kinds);
   expect(sections.get('firewall.cfg02')).toBe(wan);
   expect([...named]).toEqual([
     ['FirewallZone/wan', wan],
@@ -35,7 +35,7 @@ it('finds sections of others by section and by the rule that they act as', () =>
   expect([...sections.values()]).not.toContain(own);
   // No kind names sections of another package.
   const elsewhere = new Map([['dhcp', { name: 'dhcp', sections: [wan, balance] }]]);
-  expect(othersOf(elsewhere, new Set(), kinds).named.size).toBe(0);
-  const ours = othersOf(observed, new Set(['mwan3.balance', 'firewall.cfg02']), kinds);
+  expect(othersOf(foreignIn(elsewhere, new Set()), kinds).named.size).toBe(0);
+  const ours = othersOf(foreignIn(observed, new Set(['mwan3.balance', 'firewall.cfg02'])), kinds);
   expect(ours.sections.size + ours.named.size).toBe(0);
 });

@@ -43,17 +43,27 @@ export type Others = {
   named: ReadonlyMap<string, UciSection>;
 };
 
-export const othersOf = (
+/** By package: its sections that are not ours. `ledger` holds `ledgerKey`s. */
+export const foreignIn = (
   observed: ReadonlyMap<string, UciPackage>,
   ledger: ReadonlySet<string>,
+): ReadonlyMap<string, readonly UciSection[]> =>
+  new Map(
+    Array.from(observed, ([key, { name, sections }]) => {
+      const isOurs = ownershipOf(name, ledger);
+      return [key, sections.filter((section) => !isOurs(section))];
+    }),
+  );
+
+export const othersOf = (
+  foreign: ReadonlyMap<string, readonly UciSection[]>,
   kinds: readonly KindDefinition[],
 ): Others => {
   const sections = new Map<string, UciSection>();
   const named = new Map<string, UciSection>();
-  for (const { name: packageName, sections: all } of observed.values()) {
-    const isOurs = ownershipOf(packageName, ledger);
+  for (const [packageName, all] of foreign) {
     const namers = kinds.filter(({ uci }) => uci?.package === packageName);
-    for (const section of all.filter((candidate) => !isOurs(candidate))) {
+    for (const section of all) {
       sections.set(ledgerKey(packageName, section.name), section);
       for (const { kind, uci } of namers) {
         const identities = ifReadable(() => uci?.identities?.(section));

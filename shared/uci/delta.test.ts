@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyDelta, deltaOf, isEmptyDelta, sectionsEqual } from './delta.ts';
+import { applyDelta, comparisonOf, deltaOf, isEmptyDelta, sectionsEqual } from './delta.ts';
 import type { UciPackage, UciSection } from './model.ts';
 import { anySection } from './testing.ts';
 
@@ -131,6 +131,31 @@ describe('deltaOf', () => {
           const earlier = sections.slice(0, place).filter(isOurs);
           expect(earlier.map(({ type }) => type)).not.toContain(section.type);
         }
+      }),
+    );
+  });
+});
+
+describe('a comparison of sections', () => {
+  const sections = fc
+    .uniqueArray(
+      fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), fc.constantFrom('1', '2')),
+      {
+        selector: ([name]) => name,
+      },
+    )
+    .map((all) => all.map(([name, value]) => rule(name, { value })));
+
+  it('finds by name what differs and what is there as well, in whatever order they stand', () => {
+    fc.assert(
+      fc.property(sections, sections, (observed, desired) => {
+        const isIn = (all: readonly UciSection[], one: UciSection) =>
+          all.some((other) => sectionsEqual(one, other));
+        const isNamed = (one: UciSection) => desired.some(({ name }) => name === one.name);
+        expect(comparisonOf(observed, desired)).toEqual({
+          differing: desired.filter((one) => !isIn(observed, one)),
+          beside: observed.filter((one) => !isNamed(one)),
+        });
       }),
     );
   });

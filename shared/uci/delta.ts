@@ -3,6 +3,7 @@
  * those of others of their type, which stay as they are. Pure; equal packages give an empty delta.
  */
 import type { UciDelta, UciPackage, UciReplacement, UciSection, UciValue } from './model.ts';
+import { oncePerNames, oncePerPair } from '../util/memo.ts';
 import { own } from '../util/own.ts';
 
 export type DeltaInput = {
@@ -30,31 +31,65 @@ export type DeltaInput = {
  * first).
  */
 export const deltaOf = ({ observed, isOurs, pinned = NONE, ...wish }: DeltaInput): UciDelta => {
-  const desired = wish.desired.filter(({ name }) => !pinned.has(name));
-  const ours = observed.sections.filter((section) => isOurs(section) && !pinned.has(section.name));
-  const wanted = new Set(desired.map(({ name }) => name));
-  const remaining = ours.filter(({ name }) => wanted.has(name));
-  const isForeign = (section: UciSection) => !isOurs(section) && !pinned.has(section.name);
-  const lastForeign = placesOfLast(observed, isForeign);
-  const placeOf = new Map(observed.sections.map(({ name }, place) => [name, place]));
-
-  let kept = 0;
+  const desired = withoutNames(wish.desired, pinned);
+  const { ours, isInFront } = partsOf(observed, isOurs, pinned);
+  // Most often all is in place, and neither set is needed.
+  const wanted = oncePerNames(() => namesOf(desired));
   const set = changesOf(observed, wish.desired, pinned);
+  const remove: string[] = [];
+  let [kept, next] = [0, 0];
   for (const after of desired) {
-    const before = remaining[kept];
+    let before = ours[next];
+    for (; before && before.name !== after.name && !wanted().has(before.name); next += 1) {
+      remove.push(before.name);
+      before = ours[next + 1];
+    }
     if (before?.name !== after.name) break;
-    if ((placeOf.get(after.name) ?? 0) < (lastForeign.get(after.type) ?? -1)) break;
+    if (isInFront(next, after.type)) break;
     if (!sectionsEqual(before, after)) set.push({ before, after });
     kept += 1;
+    next += 1;
   }
-  const staying = new Set(desired.slice(0, kept).map(({ name }) => name));
+  const rest = ours.slice(next);
+  const staying = rest.length === 0 ? NONE : namesOf(desired.slice(0, kept));
   return {
     package: observed.name,
-    remove: ours.filter(({ name }) => !staying.has(name)).map(({ name }) => name),
+    remove: [...remove, ...namesOf(withoutNames(rest, staying))],
     set,
     append: desired.slice(kept),
   };
 };
+
+type Parts = {
+  ours: readonly UciSection[];
+  /** Whether a section of another owner, and of this type, is behind that place of `ours`. */
+  isInFront: (at: number, type: string) => boolean;
+};
+
+const partsOf = (
+  { sections }: UciPackage,
+  isOurs: DeltaInput['isOurs'],
+  pinned: ReadonlySet<string>,
+): Parts => {
+  const ours: UciSection[] = [];
+  const places: number[] = [];
+  const lastForeign = new Map<string, number>();
+  for (const [place, section] of sections.entries()) {
+    if (pinned.has(section.name)) continue;
+    if (!isOurs(section)) lastForeign.set(section.type, place);
+    else places[ours.push(section) - 1] = place;
+  }
+  return { ours, isInFront: (at, type) => (places[at] ?? 0) < (lastForeign.get(type) ?? -1) };
+};
+
+const namesOf = (sections: readonly UciSection[]): ReadonlySet<string> =>
+  new Set(sections.map(({ name }) => name));
+
+const withoutNames = (
+  sections: readonly UciSection[],
+  names: ReadonlySet<string>,
+): readonly UciSection[] =>
+  names.size === 0 ? sections : sections.filter(({ name }) => !names.has(name));
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -102,13 +137,32 @@ export const applyDelta = (observed: UciPackage, delta: UciDelta): UciPackage =>
   };
 };
 
-const placesOfLast = (
-  { sections }: UciPackage,
-  isMeant: (section: UciSection) => boolean,
-): ReadonlyMap<string, number> => {
-  const places = new Map<string, number>();
-  for (const [place, section] of sections.entries()) {
-    if (isMeant(section)) places.set(section.type, place);
-  }
-  return places;
+/** `differing`: of what is desired, what is another or missing. `beside`: what is there as well. */
+export type Comparison = {
+  differing: readonly UciSection[];
+  beside: readonly UciSection[];
 };
+
+/** By name, wherever sections stand. Once for each pair, since several steps of a pass ask. */
+export const comparisonOf = oncePerPair(
+  (observed: readonly UciSection[], desired: readonly UciSection[]): Comparison => {
+    const differing: UciSection[] = [];
+    const aside = new Map<string, UciSection>();
+    // Most often they stand in the same order, and need not be found by name.
+    let next = 0;
+    for (const section of observed) {
+      const wanted = desired[next];
+      if (wanted?.name !== section.name) aside.set(section.name, section);
+      else {
+        if (!sectionsEqual(section, wanted)) differing.push(wanted);
+        next += 1;
+      }
+    }
+    for (const wanted of desired.slice(next)) {
+      const found = aside.get(wanted.name);
+      if (found === undefined || !sectionsEqual(found, wanted)) differing.push(wanted);
+      aside.delete(wanted.name);
+    }
+    return { differing, beside: [...aside.values()] };
+  },
+);

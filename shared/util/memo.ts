@@ -16,3 +16,11 @@ export const oncePerNames = <Names extends readonly string[], Result>(
   const known = new Map<string, Result>();
   return (...names) => known.getOrInsertComputed(names.join('/'), () => compute(...names));
 };
+
+/** `compute`, done once for each two objects that do not change. */
+export const oncePerPair = <A extends object, B extends object, Result>(
+  compute: (a: A, b: B) => Result,
+): ((a: A, b: B) => Result) => {
+  const ofFirst = oncePerObject((a: A) => oncePerObject((b: B) => compute(a, b)));
+  return (a, b) => ofFirst(a)(b);
+};

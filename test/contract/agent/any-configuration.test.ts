@@ -11,8 +11,9 @@ import { expect, it } from 'vitest';
 import type { KernelLook } from '../../../agent/openwrt/driver.ts';
 import { excerptOf } from '../../../agent/openwrt/kernel/excerpt.ts';
 import { lackingRules, nftRulesIn } from '../../../agent/openwrt/kernel/nft-rules.ts';
-import { lackingRouting } from '../../../agent/openwrt/kernel/loaded-routes.ts';
+import { lackingRouting } from '../../../agent/openwrt/kernel/routing.ts';
 import { lackingTunnels } from '../../../agent/openwrt/services/ipsec-tunnels.ts';
+import { inForceIn, NOTHING_KNOWN } from '../../../agent/reconcile/rule-states.ts';
 import {
   createOpenwrt,
   openAgent,
@@ -82,8 +83,9 @@ it(`stops no pass for any configuration of ${CASES}, and hides nothing that the 
         true,
         true,
       ]);
-      expect(standing?.inForce).toContain('network.sdewan_route_sound_route');
-      expect(standing?.inForce).toContain('firewall.sdewan_rule_sound');
+      const inForce = inForceIn(standing ?? NOTHING_KNOWN);
+      expect(inForce).toContain('network.sdewan_route_sound_route');
+      expect(inForce).toContain('firewall.sdewan_rule_sound');
       // What replaces a reload where few sections change reads the same packages.
       const after = { name: 'firewall', sections: openwrt.sections('firewall') };
       excerptOf({ ...after, sections: after.sections.slice(1) }, after);

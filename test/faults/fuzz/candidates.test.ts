@@ -96,7 +96,10 @@ const MOVES: Readonly<Record<string, Move>> = {
     const rule = at(rules, first);
     const revision = rule && second % 4 > 0 ? revisionOf(rule) : 'another';
     const message = `refused ${second % 2}`;
-    return rule ? { refused: toggled(refused, rule.metadata.uid, { revision, message }) } : {};
+    if (!rule) return {};
+    const { uid } = rule.metadata;
+    const why = { revision, message };
+    return { refused: second % 3 ? toggled(refused, uid, why) : new Map([...refused, [uid, why]]) };
   },
   'a rule is withheld, or not any more': ({ rules, withheld }, first) => ({
     withheld: toggled(withheld, at(rules, first)?.metadata.uid ?? '', {
@@ -128,6 +131,12 @@ const MOVES: Readonly<Record<string, Move>> = {
     const section = ours ?? namedSection('zone', 'lan1', { name: 'lan1' });
     return packageWith(history, first, ({ sections }) => ({ sections: [...sections, section] }));
   },
+  'an administrator changes a section': (history, first, second) =>
+    packageWith(history, first, ({ sections }) => ({
+      sections: sections.map((section) =>
+        section === at(sections, second) ? namedSection('zone', `lan${first % 3}`, {}) : section,
+      ),
+    })),
   'an administrator removes a section': (history, first, second) =>
     packageWith(history, first, ({ sections }) => ({
       sections: sections.filter((section) => section !== at(sections, second)),

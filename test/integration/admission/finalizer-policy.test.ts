@@ -25,8 +25,7 @@ beforeAll(async () => {
   const objects = await render(cluster, join(DEPLOY, '1.36'));
   // Other tests have rules whose finalizer no coordinator removes.
   const matchResources = { namespaceSelector: { matchLabels: { [LABEL]: 'true' } } };
-  const own = objects.filter(({ metadata }) => metadata.name === NAME);
-  const limited = own.map((object) =>
+  const limited = objects.map((object) =>
     object.kind === 'MutatingAdmissionPolicyBinding'
       ? { ...object, spec: { policyName: NAME, matchResources } }
       : object,

@@ -24,7 +24,7 @@ import {
   stageDelta,
   stageNames,
   unstage,
-} from './staging.ts';
+} from './uci-calls.ts';
 import { assertUnchanged } from './transaction.ts';
 import {
   expectationOf,
