@@ -628,16 +628,18 @@ it('claims the addresses of running pods before a network gives any', async () =
   pod('new', ['a']);
   api.refusals.set('create networkports/a-2', { status: 500, reason: 'InternalError' });
   network('a', 4);
-  const conditions = async () =>
-    (await api.client().get(managedNetworkResource, { name: 'a' })).status?.conditions;
-  await expect
-    .poll(conditions, soon)
-    .toMatchObject([{ type: 'Ready', status: 'False', reason: 'Adopting' }]);
+  const statusOf = async () =>
+    (await api.client().get(managedNetworkResource, { name: 'a' })).status;
+  await expect.poll(statusOf, soon).toMatchObject({
+    adopting: 3,
+    conditions: [{ type: 'Ready', status: 'False', reason: 'Adopting' }],
+  });
   api.refusals.clear();
   await expect.poll(() => addressesOf('new'), soon).toEqual(['10.97.0.3']);
   expect(await claims()).toEqual(['a-1 old-1', 'a-2 old-2', 'a-3 new']);
-  const { status } = await api.client().get(managedNetworkResource, { name: 'a' });
+  const status = await statusOf();
   expect(status?.conflicts).toEqual([
     'pod edge/old-3, interface net0: 10.97.0.2/16: pod edge/old-2 has it',
   ]);
+  expect(status).not.toHaveProperty('adopting');
 });

@@ -46,7 +46,7 @@ import { createKeepers, type Keepers } from './keepers.ts';
 import type { PortMetrics } from './metrics.ts';
 import { isAdopted, statusOf, type NetworkFacts } from './network-status.ts';
 import { createAttachments, type Attachments } from './attachments.ts';
-import { isGated, portNodes, portPods, type PortNode, type PortPod } from './objects.ts';
+import { isGated, portNodes, portPods, presentOf, type PortNode, type PortPod } from './objects.ts';
 import { PortSources } from './sources.ts';
 import { createPortWrites, type PortWrites } from './writes.ts';
 
@@ -384,7 +384,8 @@ const createNetworkReconciler =
     const unobeyed = await unobeyedOf(network, attachments, signal);
     const outcome = unobeyed.length > 0 ? { againInMs: AGAIN_MS } : 'done';
     const plan = sources.planFor(network);
-    const say = async (object: ManagedNetwork, facts: Pick<NetworkFacts, 'plan' | 'conflicts'>) => {
+    type Said = Pick<NetworkFacts, 'adopting' | 'plan' | 'conflicts'>;
+    const say = async (object: ManagedNetwork, facts: Said) => {
       const known = { ...sources.known(object), unobeyed, now: clock.now(), ...facts };
       const status = statusOf(known);
       if (isDeepStrictEqual(status, object.status)) return object;
@@ -392,8 +393,12 @@ const createNetworkReconciler =
       return await replaceStatus(fence, status, { signal });
     };
     const isNew = !('problem' in plan) && !isAdopted(network);
-    const { plan: whileAdopting } = sources.known(network);
-    const object = isNew ? await say(network, { plan: whileAdopting, conflicts: [] }) : network;
+    const begun = (): Said => ({
+      plan: sources.known(network).plan,
+      adopting: sources.runningPods(network).flatMap((pod) => presentOf(pod, network)).length,
+      conflicts: [],
+    });
+    const object = isNew ? await say(network, begun()) : network;
     const conflicts = isNew
       ? await adopt(network, plan, { keepers, sources, writes, signal })
       : (network.status?.conflicts ?? []);

@@ -11,6 +11,8 @@ import { isReleased } from './claims.ts';
 import type { KnownNetwork } from './decide.ts';
 
 export type NetworkFacts = KnownNetwork & {
+  /** Interfaces of running pods whose addresses are still to be claimed. */
+  adopting?: number;
   conflicts: readonly string[];
   /** Attachments that do not take addresses, and why. */
   unobeyed: readonly string[];
@@ -33,6 +35,7 @@ export const statusOf = ({
   ports: claims,
   foreign,
   doubtful,
+  adopting,
   conflicts,
   unobeyed,
   now,
@@ -53,6 +56,7 @@ export const statusOf = ({
     claimed: ports.length - resting,
     resting,
     foreign: foreign.size + doubtful.size,
+    ...(adopting !== undefined && { adopting }),
     ...(listed.length > 0 && {
       conflicts: [...listed, ...(more > 0 ? [`and ${more} more`] : [])],
     }),

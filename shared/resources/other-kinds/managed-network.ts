@@ -94,6 +94,9 @@ const statusSchema = z.object({
   foreign: count(
     'Addresses that pods use, or VirtualAddresses hold, and the coordinator has not given.',
   ),
+  adopting: count(
+    'While the reason of Ready is Adopting: interfaces of running pods whose addresses are being claimed.',
+  ),
   conflicts: z
     .array(text(MAX_CONFLICT))
     .max(MAX_CONFLICTS + 1)
