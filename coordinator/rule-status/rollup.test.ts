@@ -1,7 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sentenceOf } from '#shared/protocol/reasons.ts';
+import { MAX_REASON_LENGTH, sentenceOf } from '#shared/protocol/reasons.ts';
+import {
+  driftSchema,
+  MAX_MESSAGE_LENGTH,
+  ruleReportSchema,
+  ruleStates,
+} from '#shared/protocol/report.ts';
 import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
+import { largestOf } from '#shared/protocol/testing.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { RuleWord } from './pod-report.ts';
 import type { Rule } from '../sources/rule.ts';
@@ -634,6 +641,36 @@ it('reports of pods that are not there change nothing', () => {
     [b, report([word({ state: 'Failed' })])],
   ]);
   expect(rollup(rule(), [a], stray, context()).inSync).toBe(true);
+});
+
+describe('the largest that an agent may say', () => {
+  const text = 'Ā'.repeat(MAX_MESSAGE_LENGTH);
+  const { uid, revision } = rule();
+  const words = ruleStates.map((state) =>
+    word({ ...largestOf(ruleReportSchema), uid, revision, state }),
+  );
+
+  it.each(words)('fits into a status that the API server takes, $state', (said) => {
+    expect(ruleReportSchema.safeParse(said).error).toBeUndefined();
+    const all = report([{ ...said, generation: rule().generation }], {
+      doubt: text,
+      openwrt: { reachable: said.state !== 'Pending', driver: '', message: text, driftRepairs: 0 },
+      drifts: [{ ...largestOf(driftSchema), uid, at: NOW }],
+    });
+    for (const deletedAt of [undefined, NOW]) {
+      const { error } = ruleStatusSchema.safeParse(roll([{ report: all }], { deletedAt }));
+      expect(error).toBeUndefined();
+    }
+  });
+
+  it('has each text in it', () => {
+    const all = words.map((said) =>
+      report([said], { drifts: [{ ...largestOf(driftSchema), uid, at: NOW }] }),
+    );
+    const status = JSON.stringify(all.map((one) => roll([{ report: one }])));
+    for (const each of [text, 'A'.repeat(MAX_REASON_LENGTH), 'Ā'.repeat(128)])
+      expect(status).toContain(each);
+  });
 });
 
 describe('while an agent doubts that its OpenWRT has what it had', () => {

@@ -5,6 +5,9 @@
  * a pod.
  */
 
+/** Of a reason, in a report and in the statuses that have it from there. */
+export const MAX_REASON_LENGTH = 63;
+
 /** What agents report of a rule on their OpenWRT. */
 export const reasons = {
   Applied: 'OpenWRT has the rule as it is written, read back',

@@ -15,7 +15,7 @@ const word = {
 };
 const RED = '\u001B[31mred\u009B0m\u202E';
 
-it.each(['', 'in words', 'UPPER-case', 'lower', '"} 1\nx{a="', 'A'.repeat(65)])(
+it.each(['', 'in words', 'UPPER-case', 'lower', '"} 1\nx{a="', 'A'.repeat(64)])(
   'refuses a reason that is no word: %j',
   (reason) => {
     expect(ruleReportSchema.safeParse({ ...word, reason }).success).toBe(false);

@@ -12,6 +12,7 @@ import { RESTARTABLE_SERVICES } from '../names.ts';
 import { plainText } from '../util/plain-text.ts';
 import { countersSchema } from './counters.ts';
 import { informationSchema } from './information.ts';
+import { MAX_REASON_LENGTH } from './reasons.ts';
 
 /**
  * Header of a report: to how many other coordinators the agent reports. Where there are none, what
@@ -38,7 +39,10 @@ export const ruleReportSchema = z.object({
   revision: z.string().min(1).max(64),
   state: z.enum(ruleStates),
   /** One of `reasons.ts`; an agent that is not ours may say any such word. */
-  reason: z.string().regex(/^[A-Z][A-Za-z0-9]{0,63}$/),
+  reason: z
+    .string()
+    .max(MAX_REASON_LENGTH)
+    .regex(/^[A-Z][A-Za-z0-9]*$/),
   message: words(MAX_MESSAGE_LENGTH),
   /**
    * The generation that OpenWRT has in force, read back, of a rule that is not `Applied`. The
@@ -171,7 +175,12 @@ export const reportSchema = z.object({
    * Reported to the coordinator that leads, until it has received it.
    */
   commentsLost: z
-    .array(z.string().regex(/^[\w-]{1,64}$/))
+    .array(
+      z
+        .string()
+        .max(64)
+        .regex(/^[\w-]+$/),
+    )
     .max(32)
     .optional(),
   clock: reportClockSchema,

@@ -5,6 +5,7 @@
  * generated from `ruleStatusSchema`.
  */
 import * as z from 'zod';
+import { MAX_REASON_LENGTH } from './reasons.ts';
 
 /** ICN's exact strings (icn-sdwan 48d3ca6); its fifth, `Idle`, is never set. */
 export const icnStates = ['In Sync', 'Trying to apply', 'Being delete', 'Unknown status'] as const;
@@ -34,7 +35,7 @@ export type ConditionType = (typeof conditionTypes)[number];
 export const conditionSchema = z.object({
   type: z.string().max(63).describe('Ready, Stalled, Removed, KernelRead, Paused or TunnelUp.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
-  reason: z.string().max(63).describe('CamelCase word for programs.'),
+  reason: z.string().max(MAX_REASON_LENGTH).describe('CamelCase word for programs.'),
   message: z.string().max(MAX_CONDITION_MESSAGE).describe('Sentence for people.'),
   observedGeneration: z.int().describe('The generation that this is about.'),
   lastTransitionTime: z
@@ -50,7 +51,7 @@ export const forces = ['InForce', 'NotInForce', 'EarlierInForce', 'Unconfirmed']
 
 export const podProblemSchema = z.object({
   pod: z.string().max(253).describe('Name of the pod.'),
-  reason: z.string().max(64).describe('CamelCase word for programs.'),
+  reason: z.string().max(MAX_REASON_LENGTH).describe('CamelCase word for programs.'),
   message: z.string().max(1_024).describe('Sentence for people.'),
   inForce: z
     .enum(forces)

@@ -1,4 +1,5 @@
-/** What an agent answers that has looked at nothing yet. */
+/** What an agent answers that has looked at nothing yet, and the largest that one may say. */
+import * as z from 'zod';
 import type { Inspection } from './inspection.ts';
 
 export const inspectionWith = (changes: Partial<Inspection> = {}): Inspection => ({
@@ -15,3 +16,43 @@ export const inspectionWith = (changes: Partial<Inspection> = {}): Inspection =>
   rules: [],
   ...changes,
 });
+
+/**
+ * Each field at its limit; texts of characters that take two bytes, where the schema takes them.
+ * @throws Error for a text or a list without a limit
+ */
+export const largestOf = <S extends z.ZodType>(schema: S): z.infer<S> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made as the schema says
+  largest(z.toJSONSchema(schema, { io: 'input' }) as JsonSchema) as z.infer<S>;
+
+type JsonSchema = {
+  const?: unknown;
+  enum?: readonly unknown[];
+  type?: string;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  maxItems?: number;
+  maxLength?: number;
+  maximum?: number;
+  pattern?: string;
+};
+
+const largest = (schema: JsonSchema): unknown => {
+  const { type, properties = {}, items = {}, maxItems } = schema;
+  const [value] = schema.enum ?? [schema.const];
+  if (value !== undefined) return value;
+  if (type === 'boolean') return true;
+  if (type === 'number' || type === 'integer') return schema.maximum ?? Number.MAX_SAFE_INTEGER;
+  if (type === 'string') return largestText(schema);
+  if (type === 'array' && maxItems !== undefined)
+    return Array.from({ length: maxItems }, () => largest(items));
+  if (type !== 'object') throw new Error(`no limit: ${JSON.stringify(schema)}`);
+  return Object.fromEntries(Object.entries(properties).map(([key, of]) => [key, largest(of)]));
+};
+
+const largestText = ({ maxLength, pattern = '' }: JsonSchema): string => {
+  const texts = ['Ā', 'A'].map((letter) => letter.repeat(maxLength ?? 0));
+  const text = texts.find((one) => one !== '' && new RegExp(pattern, 'u').test(one));
+  if (text === undefined) throw new Error('no limit of a text');
+  return text;
+};
