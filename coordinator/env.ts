@@ -11,7 +11,7 @@ import { referenceModes } from './admission/decide.ts';
 import {
   RESERVED_PORTS,
   type ExposeOptions,
-} from './controllers/generated-rules/services/wanted-rules.ts';
+} from './controllers/generated-rules/kubernetes-services/wanted-rules.ts';
 import type { CertificatePolicy } from './controllers/certificates/decide.ts';
 import type { RegistryOptions } from './controllers/fleet/updates/registry.ts';
 import type { CloudFile } from './neutron/cloud.ts';

@@ -16,11 +16,11 @@ import {
   type AddressBookOptions,
 } from './controllers/generated-rules/children/address-book.ts';
 import { createChildren } from './controllers/generated-rules/children/children.ts';
-import { createLookup, readResolvConf } from './controllers/generated-rules/children/lookup.ts';
+import { createLookup, readResolvConf } from './controllers/generated-rules/children/dns-lookup.ts';
 import { createFollowedPods } from './controllers/generated-rules/followed-pods/followed-pods.ts';
 import type { GeneratorDeps } from './controllers/generated-rules/generator.ts';
-import type { ExposeOptions } from './controllers/generated-rules/services/wanted-rules.ts';
-import { createServices } from './controllers/generated-rules/services/controller.ts';
+import type { ExposeOptions } from './controllers/generated-rules/kubernetes-services/wanted-rules.ts';
+import { createServices } from './controllers/generated-rules/kubernetes-services/controller.ts';
 import type { PolicyMetrics } from './controllers/network-policy/metrics.ts';
 import { createPoliciesController } from './controllers/network-policy/controller.ts';
 import { createNetworkPortsController } from './controllers/network-ports/controller.ts';

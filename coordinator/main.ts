@@ -42,7 +42,7 @@ import { createGenerators, type Generators, type GeneratorsOptions } from './gen
 import { createHealth } from './health.ts';
 import { createMetrics, createNeutronMetrics } from './metrics.ts';
 import { createNeutron } from './neutron/neutron.ts';
-import { createNudge } from './controllers/refused-pods/controller.ts';
+import { createRefusedPodsController } from './controllers/refused-pods/controller.ts';
 import { createApiServerSeen } from './reports/api-server.ts';
 import { Awaited } from './controllers/rules/missing-reports.ts';
 import { createTls, type Tls } from './tls.ts';
@@ -127,7 +127,10 @@ const main = async (signal: AbortSignal): Promise<void> => {
   });
 
   const { sources, notReady } = coordinator;
-  const nudge = createNudge({ ...common, isReady: () => notReady().length === 0 });
+  const refusedPods = createRefusedPodsController({
+    ...common,
+    isReady: () => notReady().length === 0,
+  });
   const silentAfterMs = env.SDEWAN_SILENT_AFTER_MS;
   const dashboard = await serveDashboard(
     { ...common, sources, notReady, silentAfterMs },
@@ -149,7 +152,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     coordinator.run(signal),
     webhooks.run(signal),
     generators.run(signal),
-    nudge.run(signal),
+    refusedPods.run(signal),
     dashboard?.run(signal),
     tls.run(signal),
     electing,

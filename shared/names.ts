@@ -65,7 +65,7 @@ export const KEPT_SELECTOR = Object.entries(MANAGED_BY)
 /** Integer, default 0: rules with a lower order come first in OpenWRT's configuration. */
 export const ORDER_ANNOTATION = `${PREFIX}/order`;
 /** On owners of CNF pods: when the coordinator made them try again. */
-export const NUDGE_ANNOTATION = `${PREFIX}/nudge`;
+export const RETRIED_AT_ANNOTATION = `${PREFIX}/retried-at`;
 /** On the coordinator's Lease: what the one that leads leaves to the next one. */
 export const HANDOVER_ANNOTATION = `${PREFIX}/awaited-reports`;
 /** `deny`, `warn` or `off`, in place of admission's default for references that do not hold. */

@@ -103,6 +103,23 @@ describe('the webhooks over HTTP', () => {
     expect(results).toEqual(['rules failed']);
   });
 
+  it('end a review before the API server gives up, which says when in each call', async () => {
+    const ended: string[] = [];
+    const { post } = setUp(
+      (_request, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('out of time')));
+        }),
+    );
+    const ask = async (timeout: string): Promise<number> => {
+      const { status } = await post(review(), `/admission/rules/${TOKEN}?timeout=${timeout}`);
+      ended.push(timeout);
+      return status;
+    };
+    expect(await Promise.all([ask('2s'), ask('1s')])).toEqual([500, 500]);
+    expect(ended).toEqual(['1s', '2s']);
+  });
+
   it.each([
     ['nothing', '', 400],
     ['no JSON', '{', 400],

@@ -4,7 +4,7 @@ import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { keptRbac, rbacOf } from '../admission/buckets/bindings.ts';
 import { createLiveFacts } from '../admission/live-facts.ts';
 import { createCnfLookups } from '../admission/cnf/lookups.ts';
-import { serviceOf } from '../controllers/generated-rules/services/service.ts';
+import { serviceOf } from '../controllers/generated-rules/kubernetes-services/service.ts';
 import { cnfPodOf } from './cnf-pod.ts';
 import { listedPods, listedWorkloads, templateFactsOf, podResource } from './workload.ts';
 

@@ -42,7 +42,7 @@ import {
   watchedPods,
 } from '../controllers/network-policy/kept.ts';
 import { portPods } from '../controllers/network-ports/objects.ts';
-import { serviceOf } from '../controllers/generated-rules/services/service.ts';
+import { serviceOf } from '../controllers/generated-rules/kubernetes-services/service.ts';
 import { identified } from './kept-rule.ts';
 
 /** Lists of networks and of namespaces count up to 16 Ki characters; the process adds noise. */

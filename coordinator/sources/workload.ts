@@ -224,8 +224,8 @@ export const controllerFactsOf = (object: unknown): ControllerFacts => {
   };
 };
 
-const controllerIn = (
-  owners: readonly z.infer<typeof ownerSchema>[] | null | undefined,
+export const controllerIn = (
+  owners: readonly (OwnerRef & { controller?: boolean | null | undefined })[] | null | undefined,
 ): OwnerRef | undefined => {
   const owner = owners?.find(({ controller }) => controller === true);
   return owner && pick(owner);

@@ -19,10 +19,10 @@ type Cnf = {
  * of others could hide more, never less.
  */
 export const hiddenIn = (cnf: Cnf): ReadonlyMap<string, string> => {
-  const { pod, world, nameOf } = reportedCnf(cnf);
-  const { uplinks } = world.surroundings;
+  const { pod, cnf: traced, nameOf } = reportedCnf(cnf);
+  const { uplinks } = traced.surroundings;
   return new Map(
-    [world.firewall, ...(uplinks ? [uplinks] : [])]
+    [traced.firewall, ...(uplinks ? [uplinks] : [])]
       .flatMap(hiddenRules)
       .flatMap(({ section, by }) => {
         // By the addresses of its zones, a translation is reflected as well.

@@ -7,7 +7,7 @@ import {
   type Condition,
   type RuleStatus,
 } from '#shared/protocol/status.ts';
-import { cureOf } from './cures.ts';
+import { cureOf } from './what-to-do.ts';
 import { purposeOf } from './cluster-facts.ts';
 
 export const ruleStateSchema = z.object({

@@ -7,15 +7,15 @@ import { ipsecHost } from '#shared/resources/rules/ipsec-host.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { sizeOf } from '#shared/trace/prefixes.ts';
-import type { World } from '#shared/trace/trace.ts';
+import type { TracedCnf } from '#shared/trace/trace.ts';
 import type { Firewall, NetworkState, Prefix, Route, Surroundings } from '#shared/trace/types.ts';
 import { uplinksOf } from '#shared/trace/uplinks.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
 
 /** `nameOf`: whose section it is. */
-export type TracedCnf = {
-  world: Omit<World, 'out' | 'firewall'> & { firewall: Firewall };
+export type CnfToTrace = {
+  cnf: Omit<TracedCnf, 'out' | 'firewall'> & { firewall: Firewall };
   nameOf: (section: UciSection) => string;
 };
 
@@ -31,7 +31,7 @@ const PACKAGE = 'firewall';
 const NETWORK = 'network';
 const MWAN3 = 'mwan3';
 
-export const tracedCnf = ({ rules, networks, surroundings, others }: Given): TracedCnf => {
+export const tracedCnf = ({ rules, networks, surroundings, others }: Given): CnfToTrace => {
   const { desired, verdicts } = compileOffline(rules, { networks });
   const names = new Map(
     verdicts.flatMap(({ rule, sections }) =>
@@ -45,7 +45,7 @@ export const tracedCnf = ({ rules, networks, surroundings, others }: Given): Tra
     ...(desired.get(PACKAGE) ?? []),
   ];
   return {
-    world: {
+    cnf: {
       firewall: firewallOf(sections, surroundings.networks),
       surroundings: {
         ...withStaticRoutes(surroundings, desired.get(NETWORK) ?? [], nameInFiles),
@@ -100,7 +100,7 @@ export const reportedCnf = ({
   rules,
   networks,
   status,
-}: Pick<Given, 'rules' | 'networks'> & { status: CnfStatus | undefined }): TracedCnf & {
+}: Pick<Given, 'rules' | 'networks'> & { status: CnfStatus | undefined }): CnfToTrace & {
   pod: PodStatus | undefined;
 } => {
   const pod = reportingPod(status);

@@ -135,9 +135,9 @@ export const tracedView = (traced: Traced, { packet, others, ...ends }: Asked): 
     given === undefined ? undefined : deviceOf(given, networks, surroundings);
   const [incoming, out] = [device(ends.incoming), device(ends.out)];
   const answer = (of: readonly RuleObject[]): { answer: TraceAnswer; notKnown: string[] } => {
-    const { world, nameOf } = tracedCnf({ rules: of, networks, surroundings, others });
-    const result = trace({ ...packet, in: incoming }, { ...world, out });
-    const { refused, includes } = world.firewall;
+    const { cnf: traced, nameOf } = tracedCnf({ rules: of, networks, surroundings, others });
+    const result = trace({ ...packet, in: incoming }, { ...traced, out });
+    const { refused, includes } = traced.firewall;
     return {
       answer: traceAnswerOf(result, packet.family, nameOf),
       notKnown: [

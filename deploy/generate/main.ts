@@ -15,6 +15,7 @@ import { crdOf } from './crd.ts';
 import { docSections } from './doc-sections.ts';
 import { fenceBlocks } from './fences.ts';
 import { kindsPage } from './kinds-page.ts';
+import { portsGate } from './ports-gate.ts';
 import { agentRoles, debugRole, viewerRole } from './roles.ts';
 import { outputSchemas } from './schemas.ts';
 import { statusPage } from './status-page.ts';
@@ -49,6 +50,7 @@ const generated = (): ReadonlyMap<string, string> => {
       join(root, 'deploy/rbac/agent-roles.yaml'),
       yaml(...agentRoles([...agentKinds, ...resources.filter((one) => one.isReadByAgents)])),
     ],
+    [join(root, 'deploy/1.36/ports-gate.yaml'), yaml(...portsGate)],
     [join(root, 'deploy/rbac/viewer-role.yaml'), yaml(viewerRole(kinds))],
     [join(root, 'deploy/rbac/debug-role.yaml'), yaml(debugRole())],
     ...outputSchemas().map(([name, text]): [string, string] => [

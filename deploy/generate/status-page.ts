@@ -4,7 +4,7 @@
  */
 import { conditionReasons, reasons } from '#shared/protocol/reasons.ts';
 import { own } from '#shared/util/own.ts';
-import { cureInDocs, cures, FINE, removalCures } from '../../coordinator/views/cures.ts';
+import { cureInDocs, cures, FINE, removalCures } from '../../coordinator/views/what-to-do.ts';
 
 /** A row of three columns: the reason, what it means, and what to do. */
 const ROW = /^\| `([A-Z]\w+)` \| [^|]*\| [^|\n]+\|$/gm;

@@ -1,8 +1,8 @@
 /**
  * What keeps a rule from being as it is wanted, or what became of it: one sentence for each reason,
- * for statuses, Events, the CLI and docs/status.md, which also says what to do. A message adds what
- * is special: the field, the pod, OpenWRT's words. Written so that it can stand behind the name of
- * a pod.
+ * for statuses, Events, the CLI and docs/status.md. What to do is in
+ * coordinator/views/what-to-do.ts. A message adds what is special: the field, the pod, OpenWRT's
+ * words. Written so that it can stand behind the name of a pod.
  */
 
 /** Of a reason, in a report and in the statuses that have it from there. */

@@ -50,9 +50,9 @@ export const readRedirect = (section: UciSection, firewall: Building): void => {
     });
 };
 
-type World = { firewall: Building; set: readonly Condition[] };
+type Context = { firewall: Building; set: readonly Condition[] };
 
-const readDnat = (section: UciSection, options: Options, { firewall, set }: World): Redirect => {
+const readDnat = (section: UciSection, options: Options, { firewall, set }: Context): Redirect => {
   const { group, ports, src, dest } = readersOf(options, firewall);
   const from = zoneOf(src);
   if (!from) throw new SkippedSection('DNAT needs a zone in src');
@@ -97,7 +97,7 @@ const reflectedOf = (options: Options, into: Zone, firewall: Building): Redirect
   return { inner: zones.length > 0 ? zones : [into], source };
 };
 
-const readSnat = (section: UciSection, options: Options, { firewall, set }: World): Redirect => {
+const readSnat = (section: UciSection, options: Options, { firewall, set }: Context): Redirect => {
   const { group, ports, src, dest } = readersOf(options, firewall);
   const into = zoneOf(dest);
   if (!into) throw new SkippedSection('SNAT needs a zone in dest');

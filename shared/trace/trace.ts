@@ -18,7 +18,7 @@ import {
 } from './walk.ts';
 import { own } from '../util/own.ts';
 
-export type World = {
+export type TracedCnf = {
   firewall: Walkable;
   surroundings: Surroundings;
   /** False: sections are missing, that with the defaults among them. */
@@ -77,11 +77,11 @@ export type Trace = { branches: readonly Branch[]; isWhole: boolean };
 
 export const MAX_BRANCHES = 16;
 
-export const trace = (packet: Packet, world: World): Trace => {
+export const trace = (packet: Packet, cnf: TracedCnf): Trace => {
   const branches: Branch[] = [];
   const open: Answers[] = [new Map()];
   for (let answers = open.pop(); answers && branches.length < MAX_BRANCHES; answers = open.pop()) {
-    const branch = attempt(packet, world, answers);
+    const branch = attempt(packet, cnf, answers);
     if (branch instanceof Unanswered)
       for (const holds of [false, true]) open.push(new Map([...answers, [branch.words, holds]]));
     else branches.push(branch);
@@ -103,8 +103,8 @@ const textOf = (outcome: Outcome): string =>
     typeof value === 'bigint' ? String(value) : value,
   );
 
-const attempt = (packet: Packet, world: World, answers: Answers): Branch | Unanswered => {
-  const journey = new Journey(packet, world, answers);
+const attempt = (packet: Packet, cnf: TracedCnf, answers: Answers): Branch | Unanswered => {
+  const journey = new Journey(packet, cnf, answers);
   const assumed = [...answers].map(([words, holds]) => ({ words, holds }));
   try {
     const outcome = packet.in === undefined ? journey.fromCnf() : journey.fromOutside();
@@ -124,12 +124,12 @@ const attempt = (packet: Packet, world: World, answers: Answers): Branch | Unans
 class Journey {
   readonly stages: Stage[] = [];
   readonly #at: Travelling;
-  readonly #world: World;
+  readonly #cnf: TracedCnf;
   readonly #answers: Answers;
 
-  constructor(packet: Packet, world: World, answers: Answers) {
+  constructor(packet: Packet, cnf: TracedCnf, answers: Answers) {
     this.#at = setOut(packet);
-    this.#world = world;
+    this.#cnf = cnf;
     this.#answers = answers;
   }
 
@@ -172,7 +172,7 @@ class Journey {
 
   #zones(stage: 'zone in' | 'zone out', side: 'in' | 'out'): void {
     const device = side === 'in' ? this.#at.in : this.#at.out;
-    const { firewall } = this.#world;
+    const { firewall } = this.#cnf;
     const zones = firewall.zones.filter(({ matches }) =>
       matches.some((match) => {
         const rule = {
@@ -188,7 +188,7 @@ class Journey {
   }
 
   #walk(chain: string): Walk {
-    const { firewall } = this.#world;
+    const { firewall } = this.#cnf;
     return walk(chain, this.#at, { firewall, answers: this.#answers });
   }
 
@@ -206,7 +206,7 @@ class Journey {
   }
 
   #route(): Way {
-    const { surroundings, out } = this.#world;
+    const { surroundings, out } = this.#cnf;
     const way = wayOf(this.#at, { surroundings, out, answers: this.#answers });
     this.stages.push({ stage: 'route', way });
     return way;
@@ -242,7 +242,7 @@ class Journey {
 
   /** The device's only address in this version of IP; undefined: not known, or one of several. */
   #addressOf(device: string | undefined): Range | undefined {
-    const { networks } = this.#world.surroundings;
+    const { networks } = this.#cnf.surroundings;
     const addresses = [...networks.values()]
       .filter((network) => network.device === device)
       .flatMap((network) => network.addresses)
@@ -254,7 +254,7 @@ class Journey {
   #filter(hook: 'input' | 'forward' | 'output', next: () => Outcome): Outcome {
     const { decision, passed } = this.#walk(hook);
     const stage = ruleStage('filter', decision, passed);
-    if (!this.#world.isWhole && isOfDefaults(stage.by)) {
+    if (!this.#cnf.isWhole && isOfDefaults(stage.by)) {
       this.stages.push({ ...stage, decision: undefined });
       return this.#ended('undecided', 'the section defaults decides, which is not known');
     }

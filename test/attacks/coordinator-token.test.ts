@@ -221,7 +221,7 @@ const rights: readonly Right[] = [
       'have the owner of CNF pods try again': () =>
         on(
           ['daemonset', 'cnf', '-n', edge],
-          merge({ metadata: { annotations: { 'sdewan.akraino.org/nudge': 'x' } } }),
+          merge({ metadata: { annotations: { 'sdewan.akraino.org/retried-at': 'x' } } }),
         ),
     },
   },

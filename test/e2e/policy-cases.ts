@@ -5,7 +5,7 @@
  */
 import {
   HANDED_OVER_GATE,
-  NUDGE_ANNOTATION,
+  RETRIED_AT_ANNOTATION,
   ORDER_ANNOTATION,
   RESTART_ANNOTATION,
 } from '#shared/names.ts';
@@ -786,17 +786,17 @@ const webhooks = (): Case[] => {
   ];
 };
 
-const nudges = ({ closed }: Places): Case[] => {
+const retries = ({ closed }: Places): Case[] => {
   const change = (name: string, body: object): Attempt =>
     patch(['daemonset', name, '-n', closed], body);
   const annotated = (annotations: object) => ({ metadata: { annotations } });
-  const nudge = annotated({ [NUDGE_ANNOTATION]: 'now' });
-  const common = { policy: 'sdewan-coordinator-nudges', who: 'coordinator' } as const;
+  const retried = annotated({ [RETRIED_AT_ANNOTATION]: 'now' });
+  const common = { policy: 'sdewan-coordinator-retries', who: 'coordinator' } as const;
   return [
     {
       ...common,
       message:
-        'the coordinator may change only the annotation sdewan.akraino.org/nudge of the owners of pods',
+        'the coordinator may change only the annotation sdewan.akraino.org/retried-at of the owners of pods',
       denied: {
         'change the spec of a DaemonSet': change('cnf', { spec: { minReadySeconds: 5 } }),
         'change its labels': change('cnf', { metadata: { labels: { more: 'x' } } }),
@@ -806,21 +806,26 @@ const nudges = ({ closed }: Places): Case[] => {
         'take an annotation from it': change('cnf', annotated({ theirs: null })),
         'delete it': remove('daemonset', 'cnf', '-n', closed),
       },
-      allowed: { 'nudge a DaemonSet of a CNF': change('cnf', nudge) },
+      allowed: { 'make the DaemonSet of a CNF try again': change('cnf', retried) },
     },
     {
       ...common,
       message:
         'the coordinator may change only the owners of CNF pods, by their label sdewanPurpose',
-      denied: { 'nudge a DaemonSet that is of no CNF': change('another', nudge) },
-      allowed: { 'nudge it again': change('cnf', annotated({ [NUDGE_ANNOTATION]: null })) },
+      denied: { 'make a DaemonSet of no CNF try again': change('another', retried) },
+      allowed: {
+        'take the annotation back': change('cnf', annotated({ [RETRIED_AT_ANNOTATION]: null })),
+      },
     },
     {
       ...common,
       message:
-        'the coordinator may write no annotation sdewan.akraino.org/nudge of more than 64 characters',
+        'the coordinator may write no annotation sdewan.akraino.org/retried-at of more than 64 characters',
       denied: {
-        'fill its annotations': change('cnf', annotated({ [NUDGE_ANNOTATION]: 'x'.repeat(65) })),
+        'fill its annotations': change(
+          'cnf',
+          annotated({ [RETRIED_AT_ANNOTATION]: 'x'.repeat(65) }),
+        ),
       },
       allowed: {},
     },
@@ -1439,7 +1444,7 @@ export const casesOf = (places: Places): Case[] => [
   ...rules(places),
   ...objects(places),
   ...webhooks(),
-  ...nudges(places),
+  ...retries(places),
   ...pods(places),
   ...deployments(places),
   ...rolledPods(places),

@@ -12,7 +12,7 @@ import { sectionsEqual } from '#shared/uci/delta.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtError, type FirewallWays } from '../driver.ts';
-import { blindness, readReload, type ReloadVerdict } from '../services/fw4.ts';
+import { blindness, readReload, type ReloadVerdict } from '../services/fw4-reload.ts';
 import type { UbusSession } from '../ubus/login/session.ts';
 import type { Base } from '../ubus/read/packages.ts';
 import { isCarriedOut, stepsOf, type Step } from './amendment.ts';
@@ -20,7 +20,7 @@ import { found, runVerb, runVerbOn } from './calls.ts';
 import { excerptOf, type Excerpt } from './excerpt.ts';
 import { goneRules } from './nft-rules.ts';
 import { EXCERPT_FILES, STEPS_FILE } from './helper.ts';
-import type { LoadedTable } from './loaded-table.ts';
+import type { LoadedTable } from './loaded-fw4.ts';
 import { listingIn, printedIn } from './listing.ts';
 
 type Device = { session: UbusSession; signal: AbortSignal };

@@ -13,7 +13,7 @@ import {
 import { checked, type UbusSession } from '../ubus/login/session.ts';
 import { executable, granted, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands, readBlocks } from '../ubus/read/blocks.ts';
-import { OWNER_ONLY, PART_BYTES, writeCall, writeFile } from '../ubus/write/uci-calls.ts';
+import { OWNER_ONLY, PART_BYTES, writeCall, writeFile } from '../ubus/write/staging.ts';
 import {
   EXCERPT_FILES,
   KERNEL_FILE,

@@ -9,11 +9,11 @@ import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/login/session.ts';
 import type { Space } from '../ubus/write/space.ts';
 import { found, runVerb } from './calls.ts';
-import { createCharonLook } from './loaded-connections.ts';
+import { createCharonLook } from './loaded-charon.ts';
 import { createMwan3Look, type Mwan3Found } from './loaded-mwan3.ts';
-import { createTableLook, type LoadedTable } from './loaded-table.ts';
+import { createTableLook, type LoadedTable } from './loaded-fw4.ts';
 import { sameAgain, type Ask, type Look } from './look.ts';
-import { lackingRouting } from './routing.ts';
+import { lackingRouting } from './loaded-routes.ts';
 import { allLack, type Compared } from './sections.ts';
 
 /** What is gone is to be back after 5 s. */

@@ -3,7 +3,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { found } from './calls.ts';
 import { sameAgain, THOROUGH_LOOK_MS, type Ask, type Look } from './look.ts';
-import { compareMwan3, type Mwan3Compared } from './mwan3.ts';
+import { compareMwan3, type Mwan3Compared } from './mwan3-compare.ts';
 import { readMwan3 } from './mwan3-read.ts';
 import { allLack, type Compared } from './sections.ts';
 

@@ -12,7 +12,12 @@ import {
   protocolOf,
   type Mwan3Match,
 } from './mwan3-match.ts';
-import { MWAN3_FAMILIES, type LoadedFamily, type LoadedPolicy, type Mwan3Family } from './mwan3.ts';
+import {
+  MWAN3_FAMILIES,
+  type LoadedFamily,
+  type LoadedPolicy,
+  type Mwan3Family,
+} from './mwan3-compare.ts';
 
 /** The families that this OpenWRT has programs for. `parts`: what the helper printed, by title. */
 export const readIptables = (

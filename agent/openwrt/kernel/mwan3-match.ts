@@ -1,6 +1,6 @@
 /** What a rule of mwan3 matches and where it leads, in one form for UCI, mwan3, iptables. Total. */
 import { protocolNumber } from '#shared/trace/protocols.ts';
-import * as networks from './networks.ts';
+import * as networks from './address-forms.ts';
 
 export type Mwan3Match = Readonly<
   Record<'protocol' | 'source' | 'destination' | 'sourcePorts' | 'destinationPorts', string>

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { parsePackage } from '#shared/uci/parse.ts';
-import { compareMwan3 } from './mwan3.ts';
+import { compareMwan3 } from './mwan3-compare.ts';
 import { readMwan3 } from './mwan3-read.ts';
 
 const FREE = 'meta mark & 0x00003f00 == 0x00000000';

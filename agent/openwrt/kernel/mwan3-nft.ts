@@ -13,7 +13,12 @@ import {
   protocolOf,
   type Mwan3Match,
 } from './mwan3-match.ts';
-import { MWAN3_FAMILIES, type LoadedFamily, type LoadedPolicy, type Mwan3Family } from './mwan3.ts';
+import {
+  MWAN3_FAMILIES,
+  type LoadedFamily,
+  type LoadedPolicy,
+  type Mwan3Family,
+} from './mwan3-compare.ts';
 
 type Lines = readonly string[];
 type Draft = Omit<Mwan3Match, 'target'> & { family?: Mwan3Family; mask: number };

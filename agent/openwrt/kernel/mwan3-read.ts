@@ -1,7 +1,7 @@
 /** What verb `mwan3` of the helper prints, whichever program it had chains from. Pure and total. */
 import { readIptables } from './mwan3-iptables.ts';
 import { readNft } from './mwan3-nft.ts';
-import type { Mwan3Loaded } from './mwan3.ts';
+import type { Mwan3Loaded } from './mwan3-compare.ts';
 
 /** Undefined: this OpenWRT has no iptables, and no mwan3 that uses nft. */
 export const readMwan3 = (text: string): Mwan3Loaded | undefined => {

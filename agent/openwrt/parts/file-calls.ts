@@ -16,7 +16,7 @@ import {
   type UbusCall,
 } from '../ubus/client/rpc.ts';
 import { checked, type UbusSession } from '../ubus/login/session.ts';
-import { OWNER_ONLY, writeFile } from '../ubus/write/uci-calls.ts';
+import { OWNER_ONLY, writeFile } from '../ubus/write/staging.ts';
 
 /** Requests and answers have limits, and a CNF can have a thousand tunnels. */
 const CALLS_PER_REQUEST = 50;

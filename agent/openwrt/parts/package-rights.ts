@@ -5,7 +5,7 @@
 import { reloadCommandsOf } from '../services/services.ts';
 import { executable, mergeGrants, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands } from '../ubus/read/blocks.ts';
-import { importFileOf, UCI_PATHS } from '../ubus/write/uci-calls.ts';
+import { importFileOf, UCI_PATHS } from '../ubus/write/staging.ts';
 
 export const rightsOnPackages = (names: readonly string[]): Grants =>
   mergeGrants([METHODS, ...names.map(reading), ...names.map(writing)]);

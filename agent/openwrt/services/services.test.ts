@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { ACCESS_DENIED, UbusError, type UbusAnswer } from '../ubus/client/rpc.ts';
-import { SILENT } from './fw4.ts';
+import { SILENT } from './fw4-reload.ts';
 import { reloadService, whyNotReload } from './services.ts';
 import { answered, fakeSession, refusedBy } from '../ubus/client/testing.ts';
 

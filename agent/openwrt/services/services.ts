@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtError, OpenwrtReloadTimeoutError } from '../driver.ts';
-import { blindness, readReload, SILENT, type ReloadVerdict } from './fw4.ts';
+import { blindness, readReload, SILENT, type ReloadVerdict } from './fw4-reload.ts';
 import { refusedConnections } from './ipsec-messages.ts';
 import { ACCESS_DENIED, REQUEST_TIMED_OUT, UBUS_STATUS, UbusError } from '../ubus/client/rpc.ts';
 import { checked, type UbusSession } from '../ubus/login/session.ts';

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { MAIN_TABLE } from '../kernel/routing.ts';
+import { MAIN_TABLE } from '../kernel/loaded-routes.ts';
 import type { UbusAnswer, UbusCall } from './client/rpc.ts';
 import type { UbusSession } from './login/session.ts';
 import { TUNNEL_STATUS, tunnelsOf } from './tunnels.ts';

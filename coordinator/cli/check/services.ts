@@ -3,8 +3,11 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION } from '#shared/names.ts';
 import { templateFactsOf } from '../../sources/workload.ts';
 import { cnfPodOf } from '../../sources/cnf-pod.ts';
-import { claimsOf, type Cnfs } from '../../controllers/generated-rules/services/wanted-rules.ts';
-import { serviceOf } from '../../controllers/generated-rules/services/service.ts';
+import {
+  claimsOf,
+  type Cnfs,
+} from '../../controllers/generated-rules/kubernetes-services/wanted-rules.ts';
+import { serviceOf } from '../../controllers/generated-rules/kubernetes-services/service.ts';
 
 export type RefusedService = {
   /** `namespace/name` */

@@ -24,7 +24,7 @@ import {
 import { own } from '#shared/util/own.ts';
 import { NOT_ENFORCED } from '../../controllers/network-policy/not-enforced.ts';
 import type { AnyPolicy } from '../../controllers/network-policy/kept.ts';
-import { cureOf } from '../../views/cures.ts';
+import { cureOf } from '../../views/what-to-do.ts';
 import { docsOf } from '../../views/docs-topics.ts';
 import { API_VERSION, headOf } from '../../views/output/format.ts';
 import { printable, table, tableOrNone, titled } from '../../views/output/table.ts';

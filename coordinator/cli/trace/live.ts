@@ -9,7 +9,7 @@ import { firewallOf } from '#shared/trace/firewall.ts';
 import { kernelFirewall } from '#shared/trace/nft/listing.ts';
 import { originsBy } from '#shared/trace/nft/origins.ts';
 import type { Packet } from '#shared/trace/packet.ts';
-import { trace, type World } from '#shared/trace/trace.ts';
+import { trace, type TracedCnf } from '#shared/trace/trace.ts';
 import type { Surroundings } from '#shared/trace/types.ts';
 import { uplinksOf } from '#shared/trace/uplinks.ts';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -72,9 +72,9 @@ export const podTrace = (
   const nameOf = sectionNames(rulesBySection(inspection));
   const firewall = firewallOf(sections, surroundings.networks);
   const around = aroundOf(inspection, surroundings);
-  const answerBy = (world: Pick<World, 'firewall'>): TraceAnswer =>
+  const answerBy = (traced: Pick<TracedCnf, 'firewall'>): TraceAnswer =>
     traceAnswerOf(
-      trace({ ...packet, in: incoming }, { ...world, surroundings: around, isWhole: true, out }),
+      trace({ ...packet, in: incoming }, { ...traced, surroundings: around, isWhole: true, out }),
       packet.family,
       nameOf,
     );

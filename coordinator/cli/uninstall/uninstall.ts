@@ -118,7 +118,10 @@ const namespacesCleared = (options: UninstallOptions): Step => {
 const policiesGone = (options: UninstallOptions): Step =>
   cleared(options, 'policies and roles', labelled(options, clusterKinds, PART_OF));
 
-/** Pods that wait for addresses would wait for ever. */
+/**
+ * Pods that wait for addresses would wait for ever. An API server adds gates by the policy of
+ * deploy/1.36 until it has seen that this is gone.
+ */
 const gatesOpened =
   (options: UninstallOptions): Step =>
   async () => {
@@ -151,8 +154,8 @@ const gatesOpened =
   };
 
 /**
- * The settings of two policies are ConfigMaps, which go after this. An API server looks once a
- * second which policies are bound. One that sees a ConfigMap go while it still takes the policy for
+ * An API server looks once a second which policies are bound. The settings of two are ConfigMaps,
+ * which go after this. One that sees a ConfigMap go while it still takes the policy for
  * bound finds none of that name until it is restarted, whatever is installed again
  * (kubernetes/kubernetes#130887), and then refuses all rules that the policy judges.
  */
@@ -205,6 +208,7 @@ const everything = (options: UninstallOptions): Step[] => [
   enforcementEnds(options),
   () => removeRules(options, 'rules', () => findRules(options)),
   coordinatorGone(options),
+  policiesUnbound(options),
   gatesOpened(options),
   namespacesCleared(options),
   cleared(options, 'CRDs', () => crdsTriedAgain(options)),
@@ -219,6 +223,7 @@ const whatHoldsRules = (options: UninstallOptions): Step[] => [
   webhooksGone(options),
   () => removeRules(options, 'rules being deleted', () => rulesBeingDeleted(options)),
   coordinatorGone(options),
+  policiesUnbound(options),
   gatesOpened(options),
   namespacesCleared(options),
   cleared(options, 'CNFStatuses', labelled(options, statusKinds, KEPT_SELECTOR)),

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { isEmpty, readSelections, type Selection } from '#shared/compile/multus.ts';
 import { NETWORKS_ANNOTATION, NFN_NETWORK_ANNOTATION } from '#shared/names.ts';
-import { parseAddress, withoutLength } from '#shared/policy/address-blocks.ts';
+import { familyOf, withoutLength } from '#shared/policy/address-blocks.ts';
 import { firstIssue } from '#shared/util/first-issue.ts';
 import { jsonIn } from '#shared/util/json.ts';
 
@@ -60,7 +60,7 @@ export const asksIn = (texts: AskTexts, namespace: string): Asks => {
       return { problem: `${where}: there is another one of that name` };
     if (one.mac !== undefined && !MAC.test(one.mac))
       return { problem: `${where}: ${one.mac} is no MAC` };
-    const wrong = one.fixed.find((text) => parseAddress(withoutLength(text)) === undefined);
+    const wrong = one.fixed.find((text) => familyOf(withoutLength(text)) === undefined);
     if (wrong !== undefined) return { problem: `${where}: ${wrong} is no address` };
   }
   return { asks };

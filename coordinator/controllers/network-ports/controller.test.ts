@@ -19,7 +19,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { jsonIn } from '#shared/util/json.ts';
 import { podResource, statefulSets } from '../../sources/workload.ts';
 import { FakeFleetApi, NAMESPACE } from '../fleet/testing/api-server.ts';
-import { createNetworkPortsController } from './controller.ts';
+import { createNetworkPortsController, type NetworkPortsDeps } from './controller.ts';
 import { REST_MS } from './decide.ts';
 import { createPortMetrics } from './metrics.ts';
 import { portNodes } from './objects.ts';
@@ -36,7 +36,7 @@ let answersInMs: number;
 let createsInMs: Map<string, number>;
 let running: { end: AbortController; done: Promise<void> };
 
-const begin = (): void => {
+const begin = (some: Partial<NetworkPortsDeps> = {}): void => {
   const end = new AbortController();
   registry = new Registry();
   const client = api.client();
@@ -57,6 +57,7 @@ const begin = (): void => {
     leadership: ALWAYS_LEADING,
     clock: { ...systemClock, now: () => Date.now() + aheadMs },
     log: silentLogger,
+    ...some,
   });
   running = { end, done: run(end.signal) };
 };
@@ -363,7 +364,7 @@ describe('coordinators that die, or whose answers are lost,', () => {
     let writes = 0;
     api.fate = () => {
       writes += 1;
-      if (writes % 7 === 0) void kill().then(begin);
+      if (writes % 7 === 0) void kill().then(() => begin());
       return writes % 5 === 0 ? 'lost' : undefined;
     };
     for (const name of names) pod(name, ['a', 'b']);
@@ -642,4 +643,23 @@ it('claims the addresses of running pods before a network gives any', async () =
     'pod edge/old-3, interface net0: 10.97.0.2/16: pod edge/old-2 has it',
   ]);
   expect(status).not.toHaveProperty('adopting');
+});
+
+it('leaves the first lists to the replica that leads', async () => {
+  await kill();
+  const listed: string[] = [];
+  const client = api.client();
+  const list: typeof client.list = async (resource, call) => {
+    listed.push(resource.plural);
+    return await client.list(resource, call);
+  };
+  const leading = Promise.withResolvers<void>();
+  const lead: typeof ALWAYS_LEADING.lead = async (work, signal) => {
+    await leading.promise;
+    await ALWAYS_LEADING.lead(work, signal);
+  };
+  begin({ client: { ...client, list }, leadership: { ...ALWAYS_LEADING, lead } });
+  expect(listed).toEqual([]);
+  leading.resolve();
+  await expect.poll(() => listed, soon).toContain(networkPortResource.plural);
 });

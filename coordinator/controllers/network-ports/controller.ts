@@ -73,6 +73,8 @@ const SOON_MS = 1_000;
 const UNWANTED_AGAIN_MS = 100;
 const LOOKS_PER_LIST = 300;
 const MAX_ATTEMPTS = 64;
+/** Longer than the leader takes until it gives addresses. */
+const STANDBY_MS = 5_000;
 
 type Reconciler = {
   pod: (uid: string, signal: AbortSignal) => Promise<Outcome>;
@@ -170,6 +172,7 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
       return pod && isGated(pod) ? announcer.waitOf(podUid) : undefined;
     },
     run: async (signal) => {
+      await untilLeaderIsAhead(deps, signal);
       const early = [sources.networks.run(signal), sources.ports.run(signal)];
       await untilUsed(signal);
       const late = signal.aborted
@@ -178,6 +181,20 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
       await Promise.all([...early, ...late.map((each) => each.run(signal))]);
     },
   };
+};
+
+/**
+ * Replicas that start at once share the API server, and small nodes: the one that leads lists
+ * first, and is done sooner.
+ */
+const untilLeaderIsAhead = async (
+  { clock, leadership }: Pick<NetworkPortsDeps, 'clock' | 'leadership'>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const leading = new AbortController();
+  void leadership.lead(async () => leading.abort(), signal);
+  const either = AbortSignal.any([signal, leading.signal]);
+  await clock.sleep(STANDBY_MS, either).catch(() => undefined);
 };
 
 type Common = NetworkPortsDeps & {

@@ -17,7 +17,7 @@ import {
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { own } from '#shared/util/own.ts';
 import { shortened } from '#shared/util/shortened.ts';
-import { controllerFactsOf, podResource } from '../../sources/workload.ts';
+import { controllerIn, podResource } from '../../sources/workload.ts';
 import { multusEntriesIn, nodusEntriesIn } from '../../sources/second-addresses.ts';
 import { asksOf, MAX_ASK_LENGTH, type Ask, type AskTexts } from './asks.ts';
 import { OUT_OF_SERVICE } from './decide.ts';
@@ -64,15 +64,18 @@ export const presentOf = (
 export const otherGates = ({ gates }: PortPod): { name: string }[] =>
   gates.filter((gate) => gate !== PORTS_GATE).map((name) => ({ name }));
 
-const podSchema = objectSchema.extend({
-  spec: z
-    .looseObject({
-      nodeName: z.string().nullish(),
-      schedulingGates: z.array(z.looseObject({ name: z.string() })).nullish(),
-    })
-    .nullish(),
-  status: z.looseObject({ phase: z.string().nullish() }).nullish(),
-});
+/** Strict to what is read, of thousands at a start: what is loose is copied as well. */
+const podSchema = objectSchema
+  .extend({
+    spec: z
+      .object({
+        nodeName: z.string().nullish(),
+        schedulingGates: z.array(z.object({ name: z.string() })).nullish(),
+      })
+      .nullish(),
+    status: z.object({ phase: z.string().nullish() }).nullish(),
+  })
+  .strip();
 
 const ended = new Set(['Succeeded', 'Failed']);
 
@@ -83,7 +86,7 @@ export const portPods: ResourceType<PortPod> = {
     const gates = gatesIn(pod.spec?.schedulingGates ?? []);
     const node = pod.spec?.nodeName || undefined;
     const isWaiting = gates.length > 0;
-    const { controller } = controllerFactsOf(pod);
+    const controller = controllerIn(pod.metadata.ownerReferences);
     return {
       ...identityOf(pod),
       ...(isWaiting

@@ -5,7 +5,7 @@ import type { ResourceType } from '#shared/kube/objects.ts';
 import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
-import { createNudge } from './controller.ts';
+import { createRefusedPodsController } from './controller.ts';
 
 const owner = (kind: string, name: string, spec: object, status: object, metadata = {}) => ({
   apiVersion: 'apps/v1',
@@ -47,7 +47,7 @@ const start = (owners: readonly ReturnType<typeof owner>[] = all) => {
       patched.push({ name, body: patch.body });
     },
   } as unknown as KubeClient;
-  const running = createNudge({
+  const running = createRefusedPodsController({
     client,
     leadership: ALWAYS_LEADING,
     namespace: undefined,
@@ -84,7 +84,7 @@ it('patches nothing but the annotation', async () => {
   expect(patched[0]?.body).toEqual({
     metadata: {
       uid: 'uid-empty',
-      annotations: { 'sdewan.akraino.org/nudge': '1970-01-01T00:00:00.000Z' },
+      annotations: { 'sdewan.akraino.org/retried-at': '1970-01-01T00:00:00.000Z' },
     },
   });
   await end();

@@ -2,7 +2,7 @@
  * Wakes the controllers of CNFs that lack pods. While no coordinator answered the webhook of pods,
  * each of their tries was refused, and they wait ever longer, for minutes; any change of the object
  * makes them try at once. So a coordinator that begins to lead patches one annotation, which the
- * policy sdewan-coordinator-nudges lets it do and nothing else, again and again for half a minute
+ * policy sdewan-coordinator-retries lets it do and nothing else, again and again for half a minute
  * where pods are still missing.
  */
 import * as z from 'zod';
@@ -15,12 +15,12 @@ import {
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
-import { NUDGE_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import { RETRIED_AT_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { Turns } from '#shared/util/turns.ts';
 
-export type NudgeDeps = {
+export type RefusedPodsDeps = {
   client: Pick<KubeClient, 'list' | 'patch'>;
   leadership: Leadership;
   /** The only one to look after; undefined: all. */
@@ -64,16 +64,18 @@ const owners: readonly ResourceType<Owner>[] = [
   { plural: 'daemonsets', kind: 'DaemonSet' },
 ].map((named) => ({ group: 'apps', version: 'v1', ...named, schema: ownerSchema }));
 
-export const createNudge = (deps: NudgeDeps): { run: (signal: AbortSignal) => Promise<void> } => {
+export const createRefusedPodsController = (
+  deps: RefusedPodsDeps,
+): { run: (signal: AbortSignal) => Promise<void> } => {
   const { client, clock, leadership, log, namespace } = deps;
 
-  const nudge = async (
+  const makeRetry = async (
     resource: ResourceType<Owner>,
     { kind, metadata }: Owner,
     signal: AbortSignal,
   ): Promise<void> => {
     const { uid, name, namespace: where } = metadata;
-    const annotations = { [NUDGE_ANNOTATION]: new Date(clock.now()).toISOString() };
+    const annotations = { [RETRIED_AT_ANNOTATION]: new Date(clock.now()).toISOString() };
     // Its uid alone: its status changes all the time, and nothing rests on that.
     const patch = { type: 'merge', body: { metadata: { uid, annotations } } } as const;
     try {
@@ -100,7 +102,7 @@ export const createNudge = (deps: NudgeDeps): { run: (signal: AbortSignal) => Pr
         if (owner.lacks) lacking.add(owner.metadata.namespace, { resource, owner });
     }
     for (let next = lacking.take(); next; next = lacking.take())
-      await nudge(next.resource, next.owner, signal);
+      await makeRetry(next.resource, next.owner, signal);
   };
 
   const term = async (signal: AbortSignal): Promise<void> => {

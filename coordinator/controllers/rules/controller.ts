@@ -144,7 +144,7 @@ export class RulesController {
         return 'done';
       }
       try {
-        return await this.#bring(version, facts, signal);
+        return await this.#reconcileLive(version, facts, signal);
       } catch (error) {
         if (isNotFound(error)) return 'done';
         if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
@@ -160,19 +160,23 @@ export class RulesController {
     return fresh?.metadata.uid === rule.uid && rules.learn(fresh) !== undefined;
   }
 
-  async #bring(version: RuleVersion, facts: RuleFacts, signal: AbortSignal): Promise<Outcome> {
+  async #reconcileLive(
+    version: RuleVersion,
+    facts: RuleFacts,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     const { rule } = version;
     if (rule.deletedAt !== undefined)
-      return this.#bringAway(version, rule.deletedAt, facts, signal);
+      return this.#reconcileDeleted(version, rule.deletedAt, facts, signal);
     if (needsFinalizer(rule)) {
       await addOurFinalizer(this.#deps.client, version, signal);
       // The watch brings the version that has it, and marks the rule again.
       return 'done';
     }
-    return againIn(await this.#say(version, facts, facts.podsOf(rule), signal));
+    return againIn(await this.#writeStatus(version, facts, facts.podsOf(rule), signal));
   }
 
-  async #bringAway(
+  async #reconcileDeleted(
     version: RuleVersion,
     deletedAt: number,
     facts: RuleFacts,
@@ -187,16 +191,16 @@ export class RulesController {
       decision = facts.decide(rule, pods);
       if (decision.remove) {
         await this.#removeFinalizer(version, deletedAt, signal);
-        this.#tell(version, tunnelsLeftUp(decision));
+        this.#recordEvent(version, tunnelsLeftUp(decision));
         return 'done';
       }
       lookAgain = true;
     }
-    const waitMs = await this.#say(version, facts, pods, signal);
+    const waitMs = await this.#writeStatus(version, facts, pods, signal);
     const blockedInMs = deletedAt + BLOCKED_AFTER_MS - this.#deps.clock.now();
     if (decision.blockers.length > 0 && blockedInMs <= 0) {
       const written = this.#deps.rules.get(rule.uid)?.rule.status;
-      this.#tell(version, this.#announcer.blocked(rule.uid, written));
+      this.#recordEvent(version, this.#announcer.blocked(rule.uid, written));
     }
     const times = [
       waitMs,
@@ -221,7 +225,7 @@ export class RulesController {
   }
 
   /** Milliseconds until the status is written after all, when it can wait. */
-  async #say(
+  async #writeStatus(
     version: RuleVersion,
     facts: RuleFacts,
     pods: readonly CnfPod[],
@@ -238,7 +242,7 @@ export class RulesController {
     const waitMs = Math.max(...waits);
     if (waitMs > 0) return waitMs;
     this.#progress.settle(rule.uid);
-    this.#tellWaiting(version, status);
+    this.#recordWaiting(version, status);
     if (!isNew) return undefined;
     const changedAt = this.#syncTimes.begun(rule, status);
     const begunAt = clock.now();
@@ -264,12 +268,12 @@ export class RulesController {
     return undefined;
   }
 
-  #tellWaiting(version: RuleVersion, status: RuleStatus): void {
+  #recordWaiting(version: RuleVersion, status: RuleStatus): void {
     const now = this.#deps.clock.monotonic();
-    this.#tell(version, this.#waiting.look(version.rule.uid, status, now).event);
+    this.#recordEvent(version, this.#waiting.look(version.rule.uid, status, now).event);
   }
 
-  #tell({ object }: RuleVersion, announcement: Announcement | undefined): void {
+  #recordEvent({ object }: RuleVersion, announcement: Announcement | undefined): void {
     if (announcement) this.#deps.record({ object, ...announcement });
   }
 

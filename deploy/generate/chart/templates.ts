@@ -272,6 +272,11 @@ const openWebhooks = (manifest: Manifest, { line }: Template): object => {
   };
 };
 
+/** Part of deploy/1.36 that does nothing in a namespace which does not ask for it. */
+const isPortsGate = ({ metadata }: Manifest): boolean => metadata.name === 'sdewan-ports-gate';
+const HAS_MUTATING_POLICIES =
+  '(.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")';
+
 /** What is not in deploy/ itself. */
 const addOns = (): [string, string][] => [
   [
@@ -282,9 +287,13 @@ const addOns = (): [string, string][] => [
   [
     'finalizers.yaml',
     when(
-      'and .Values.finalizersByApiServer (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")',
-      allPlain(manifestsOf(join(deploy, '1.36'))),
+      `and .Values.finalizersByApiServer ${HAS_MUTATING_POLICIES}`,
+      allPlain(manifestsOf(join(deploy, '1.36')).filter((one) => !isPortsGate(one))),
     ),
+  ],
+  [
+    'ports-gate.yaml',
+    when(HAS_MUTATING_POLICIES, allPlain(manifestsOf(join(deploy, '1.36')).filter(isPortsGate))),
   ],
   ['fleet.yaml', fleetBindings()],
   ['certificate.yaml', certificate()],

@@ -8,7 +8,7 @@ import type { NewObject } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { rbacResources } from '../../../coordinator/admission/buckets/bindings.ts';
 import { podResource, workloadResources } from '../../../coordinator/sources/workload.ts';
-import { serviceResource } from '../../../coordinator/controllers/generated-rules/services/service.ts';
+import { serviceResource } from '../../../coordinator/controllers/generated-rules/kubernetes-services/service.ts';
 import type { World } from '../../integration/admission/world.ts';
 import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
 import { makeMany } from '../many.ts';

@@ -11,7 +11,7 @@ import { expect, it } from 'vitest';
 import type { KernelLook } from '../../../agent/openwrt/driver.ts';
 import { excerptOf } from '../../../agent/openwrt/kernel/excerpt.ts';
 import { lackingRules, nftRulesIn } from '../../../agent/openwrt/kernel/nft-rules.ts';
-import { lackingRouting } from '../../../agent/openwrt/kernel/routing.ts';
+import { lackingRouting } from '../../../agent/openwrt/kernel/loaded-routes.ts';
 import { lackingTunnels } from '../../../agent/openwrt/services/ipsec-tunnels.ts';
 import { inForceIn, NOTHING_KNOWN } from '../../../agent/reconcile/rule-states.ts';
 import {

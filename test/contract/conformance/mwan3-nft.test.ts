@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { parsePackage } from '#shared/uci/parse.ts';
 import { KERNEL_FILE } from '../../../agent/openwrt/kernel/helper.ts';
-import { compareMwan3 } from '../../../agent/openwrt/kernel/mwan3.ts';
+import { compareMwan3 } from '../../../agent/openwrt/kernel/mwan3-compare.ts';
 import { readMwan3 } from '../../../agent/openwrt/kernel/mwan3-read.ts';
 import { cr, deleted } from '../agent/support/pass.ts';
 import { PUT_NFT_MWAN3, REMOVE_NFT_MWAN3 } from './mwan3-of-nft.ts';

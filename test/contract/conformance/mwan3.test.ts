@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parsePackage } from '#shared/uci/parse.ts';
-import { compareMwan3, type Mwan3Compared } from '../../../agent/openwrt/kernel/mwan3.ts';
+import { compareMwan3, type Mwan3Compared } from '../../../agent/openwrt/kernel/mwan3-compare.ts';
 import { readMwan3 } from '../../../agent/openwrt/kernel/mwan3-read.ts';
 import { cr, deleted } from '../agent/support/pass.ts';
 import { byChain, isSimulated, onTheSimulator, places, type Place } from './mwan3-places.ts';

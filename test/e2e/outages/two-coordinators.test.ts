@@ -57,7 +57,8 @@ const lineSchema = z.object({
   msg: z.string(),
   tookMs: z.number().default(0),
 });
-const WRITES = /^(status of a rule changed|finalizer of a rule removed|nudged)/;
+const WRITES =
+  /^(status of a rule changed|finalizer of a rule removed|asked the controller of a CNF)/;
 
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {

@@ -4,7 +4,12 @@
  */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NFN_NETWORK_ANNOTATION, PORTS_GATE, PORTS_ROLE } from '#shared/names.ts';
+import {
+  NETWORK_PORTS_ANNOTATION,
+  NFN_NETWORK_ANNOTATION,
+  PORTS_GATE,
+  PORTS_ROLE,
+} from '#shared/names.ts';
 import { holdsSeedRule, seedRules } from '../../openwrt/judge/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { managedNetwork } from '../../stack/managed-network.ts';
@@ -28,6 +33,7 @@ describe('uninstalling', async () => {
   beforeAll(async () => {
     namespace = await cluster.createNamespace('uninstall');
     await cluster.kubectl(['apply', '-k', path.join(DEPLOY, '1.36')]);
+    await cluster.kubectl(['label', 'namespace', namespace, `${NETWORK_PORTS_ANNOTATION}=enabled`]);
     // Without it the coordinator would make every object anew that it enforces.
     const annotations = { 'sdewan.akraino.org/policy-networks': 'cluster' };
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2, annotations });
@@ -56,14 +62,17 @@ describe('uninstalling', async () => {
     });
     await network(namespace);
   });
-  /** It has one address, which pod `holder` has, and `waits` waits for. */
+  /**
+   * It has one address, which pod `holder` has, and `waits` waits for. Both have the gate from
+   * deploy/1.36.
+   */
   const network = async (of: string): Promise<void> => {
     const nfn = JSON.stringify({ interface: [{ name: 'scarce', interface: 'net0' }] });
     const pod = (name: string): object => ({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name, annotations: { [NFN_NETWORK_ANNOTATION]: nfn } },
-      spec: { ...pending, schedulingGates: [{ name: PORTS_GATE }] },
+      spec: pending,
     });
     const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: PORTS_ROLE };
     const coordinator = { kind: 'ServiceAccount', name: 'sdewan-coordinator' };
@@ -80,10 +89,16 @@ describe('uninstalling', async () => {
       namespaces: [of],
     });
     await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(managed) });
+    const tried = ['create', '-n', of, '-f', '-', '--dry-run=server', '-o', 'json'];
+    await until('the API server adds the gate', async () => {
+      const { stdout } = await cluster.kubectl(tried, { stdin: JSON.stringify(pod('holder')) });
+      return stdout.includes(PORTS_GATE) ? true : undefined;
+    });
     await apply(cluster, of, binding, pod('holder'));
-    await until('a pod has the address', async () =>
-      (await gatesIn(of)) === '' ? true : undefined,
-    );
+    await until('a pod has the address', async () => {
+      const { stdout } = await cluster.kubectl(['get', 'pod', 'holder', '-n', of, '-o', 'json']);
+      return stdout.includes('10.7.0.5') ? true : undefined;
+    });
     await apply(cluster, of, pod('waits'));
     await until('the other pod waits for it', async () => {
       const { stdout } = await cluster.kubectl(['get', 'events', '-n', of]);

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
-import { NUDGE_ANNOTATION } from '#shared/names.ts';
+import { RETRIED_AT_ANNOTATION } from '#shared/names.ts';
 import { coordinatorDown, webhooksDown, type Restore } from '../../stack/faults.ts';
 import { CNF_IMAGE } from '../../stack/images.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';
@@ -146,7 +146,7 @@ describe('with the coordinator down, too', async () => {
       (await pods()).length === 2 ? true : undefined,
     );
     const { stdout } = await cluster.kubectl(['get', 'replicasets', '-n', namespace, '-o', 'yaml']);
-    expect(stdout).toContain(NUDGE_ANNOTATION);
+    expect(stdout).toContain(RETRIED_AT_ANNOTATION);
     await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
   });
 

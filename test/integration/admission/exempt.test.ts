@@ -65,7 +65,7 @@ describe('a zone that is used', () => {
       'status',
     );
     // Before it denies, the coordinator asks the API server, and lets pass what is not answered in
-    // two seconds.
+    // time.
     const asAnna = ['--as=anna', `--as-group=${MASTERS}`, '--dry-run=server'];
     const remove = ['delete', 'firewallzone', name, '-n', namespace, ...asAnna];
     await eventually(async () => (await world.kubectl(...remove)).stderr).toContain(

@@ -25,7 +25,8 @@ beforeAll(async () => {
   const objects = await render(cluster, join(DEPLOY, '1.36'));
   // Other tests have rules whose finalizer no coordinator removes.
   const matchResources = { namespaceSelector: { matchLabels: { [LABEL]: 'true' } } };
-  const limited = objects.map((object) =>
+  const own = objects.filter(({ metadata }) => metadata.name === NAME);
+  const limited = own.map((object) =>
     object.kind === 'MutatingAdmissionPolicyBinding'
       ? { ...object, spec: { policyName: NAME, matchResources } }
       : object,

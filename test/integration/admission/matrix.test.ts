@@ -114,7 +114,7 @@ const remove = (
 ): Promise<unknown> => answered(() => client.delete(kind, { namespace, name }));
 
 /**
- * Asked again where the webhook did not answer within its two seconds, as happens while the whole
+ * Asked again where the webhook did not answer in time, as happens while the whole
  * machine stands still.
  */
 const answered = async <T>(request: () => Promise<T>): Promise<T> => {

@@ -2,8 +2,15 @@
  * Addresses of pods in managed networks, with the real API server, scheduler and controllers; no
  * kubelet runs them.
  */
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NETWORK_STATUS_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
+import {
+  NETWORK_STATUS_ANNOTATION,
+  NETWORKS_ANNOTATION,
+  NFN_NETWORK_ANNOTATION,
+  PORTS_GATE,
+} from '#shared/names.ts';
+import { DEPLOY, listOf, render } from '../../stack/installation.ts';
 import { sdewan } from '../../stack/sdewan.ts';
 import type { World } from '../admission/world.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,6 +22,7 @@ import {
   GATED,
   nodus,
   podSpec,
+  seenPods,
   type Fields,
   type ManagedNetworks,
 } from './managed-networks.ts';
@@ -126,6 +134,90 @@ describe('a pod that waits for its addresses', () => {
   it('is let go where no network is managed any more', async () => {
     await networks.applied(pod('left-over', nodus('net-unmanaged')));
     await eventually(async () => (await networks.seen('left-over')).spec.nodeName).toBeDefined();
+  });
+});
+
+describe('a pod that is no CNF, with the overlay of deploy/1.36', () => {
+  const OVERLAY = 'sdewan-ports-gate';
+  const other = { name: 'example.org/other' };
+  const ours = { name: PORTS_GATE };
+  const multus = (text: string) => ({ [NETWORKS_ANNOTATION]: text });
+
+  beforeAll(async () => {
+    await networks.applied(
+      networks.network('shop', 66, 4, { names: ['net-shop', 'shop/macvlan'], namespaces: [] }),
+      networks.network('depot', 67, 4),
+    );
+    await world.kubectl(
+      'label',
+      'namespace',
+      namespace,
+      'sdewan.akraino.org/network-ports=enabled',
+    );
+    const objects = await render(world.cluster, join(DEPLOY, '1.36'));
+    await networks.applied(...objects.filter(({ metadata }) => metadata.name === OVERLAY));
+  });
+  afterAll(async () => {
+    await world.kubectl(
+      'delete',
+      'mutatingadmissionpolicybinding,mutatingadmissionpolicy',
+      OVERLAY,
+    );
+  });
+  /** As the API server would make it. */
+  const gatesOf = async (annotations: Fields, spec: Fields = {}, metadata: Fields = {}) => {
+    const { stdout } = await world.cluster.kubectl(
+      ['create', '-f', '-', '--dry-run=server', '-o', 'json'],
+      { stdin: listOf([pod('tried', annotations, spec, metadata)]) },
+    );
+    return seenPods.schema.parse(JSON.parse(stdout)).spec.schedulingGates;
+  };
+
+  it.each<[string, Fields, Fields, object[] | undefined]>([
+    ['names one as Nodus does', nodus('net-shop'), {}, [ours]],
+    ['names one as Multus does', multus('other/a, shop/macvlan@net1'), {}, [ours]],
+    [
+      'names one as JSON of Multus',
+      multus('[{"name": "macvlan", "namespace": "shop"}]'),
+      {},
+      [ours],
+    ],
+    ['names two', nodus('net-shop', 'net-depot'), {}, [ours]],
+    ['has another gate', nodus('net-shop'), { schedulingGates: [other] }, [other, ours]],
+    ['brings ours', nodus('net-shop'), GATED, [ours]],
+    ['names none', nodus('net-elsewhere'), {}, undefined],
+    ['asks for no network', {}, {}, undefined],
+    ['has its node already', nodus('net-shop'), { nodeName: 'ports-a' }, undefined],
+  ])('has the gates that it must have where it %s', async (_, annotations, spec, gates) => {
+    // Policies are in force some moments after they were applied.
+    await eventually(() => gatesOf(nodus('net-depot'))).toEqual([ours]);
+    expect(await gatesOf(annotations, spec)).toEqual(gates);
+  });
+
+  it('does not wait in a namespace without the label', async () => {
+    expect(await gatesOf(nodus('net-shop'), {}, { namespace: unbound })).toBeUndefined();
+  });
+
+  it('waits and gets its addresses as a pod of a Deployment whose template knows nothing of it', async () => {
+    const labels = { app: 'plain' };
+    const template = { metadata: { labels, annotations: nodus('net-shop') }, spec: podSpec() };
+    await networks.applied({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'plain', namespace },
+      spec: { selector: { matchLabels: labels }, template },
+    });
+    const selection = { namespace, labelSelector: 'app=plain' };
+    const seen = async () => (await world.client.list(seenPods, selection)).items;
+    await eventually(async () => (await seen()).map(({ spec }) => spec.schedulingGates)).toEqual([
+      [ours],
+    ]);
+    const [{ metadata } = { metadata: { name: '' } }] = await seen();
+    await eventually(() => networks.eventsOf(metadata.name)).toContain('AddressNotAllowed');
+    await networks.applied(networks.network('shop', 66, 4));
+    await eventually(async () => (await seen()).map(addressesOf)).toEqual([
+      ['10.66.0.10 fd00:66::a'],
+    ]);
   });
 });
 

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { reloadersOf } from '../../services/services.ts';
 import type { UbusSession } from './session.ts';
-import { stagingFileOf } from '../write/uci-calls.ts';
+import { stagingFileOf } from '../write/staging.ts';
 import { CONFIG_DIRECTORY } from '../read/uci-get.ts';
 
 const accessSchema = z.object({ access: z.boolean() });

@@ -24,7 +24,7 @@ import {
   stageDelta,
   stageNames,
   unstage,
-} from './uci-calls.ts';
+} from './staging.ts';
 import { assertUnchanged } from './transaction.ts';
 import {
   expectationOf,

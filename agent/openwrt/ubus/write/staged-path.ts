@@ -17,7 +17,7 @@ import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
 import type { LoginRights } from '../login/rights.ts';
 import { MAX_BODY_BYTES, UBUS_STATUS, UbusError, type UbusCall } from '../client/rpc.ts';
-import { SILENT } from '../../services/fw4.ts';
+import { SILENT } from '../../services/fw4-reload.ts';
 import { reloadService } from '../../services/services.ts';
 import type { UbusSession } from '../login/session.ts';
 import { addition, partsOf, removal, restoration, stepOf, stepsOf } from './staged-steps.ts';
@@ -25,7 +25,7 @@ import { nameless, namesIn, othersIn } from './comparison.ts';
 import { cutShort, isPartCutShort, unreadable } from './cut-short.ts';
 import { assertUnchanged } from './transaction.ts';
 import { createUciReader, MAX_PACKAGE_BYTES, type UciReader } from '../read/uci-get.ts';
-import { applyStaged, NO_SPACE } from './uci-calls.ts';
+import { applyStaged, NO_SPACE } from './staging.ts';
 import type { PackageState } from '../read/packages.ts';
 import type { Renamer, Transaction, WritePath } from './write-path.ts';
 

@@ -3,7 +3,7 @@ import { namedSection } from '#shared/compile/testing.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
-import { SILENT, type ReloadVerdict } from '../../services/fw4.ts';
+import { SILENT, type ReloadVerdict } from '../../services/fw4-reload.ts';
 import { answered, fakeSession } from '../client/testing.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { createNotDone, type NotDone } from './not-done.ts';

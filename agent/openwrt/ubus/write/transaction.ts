@@ -15,7 +15,7 @@ import {
   OpenwrtReloadTimeoutError,
   type ApplyResult,
 } from '../../driver.ts';
-import type { ReloadVerdict } from '../../services/fw4.ts';
+import type { ReloadVerdict } from '../../services/fw4-reload.ts';
 import { whyNotReload } from '../../services/services.ts';
 import { foreseen } from '../read/foreseen.ts';
 import { namesIn, othersEqual, sectionsDiffering } from './comparison.ts';

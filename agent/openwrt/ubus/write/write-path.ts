@@ -6,7 +6,7 @@
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { UciRename } from '../../driver.ts';
 import type { Amender } from '../../kernel/amender.ts';
-import type { ReloadVerdict } from '../../services/fw4.ts';
+import type { ReloadVerdict } from '../../services/fw4-reload.ts';
 import type { UbusSession } from '../login/session.ts';
 import type { Base, PackageState } from '../read/packages.ts';
 import type { ReloadLimits } from './reload-times.ts';

@@ -7,7 +7,7 @@ import { isIP } from 'node:net';
 import { Answers, type Question } from '#shared/runtime/answers.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import type { Family, Lookup } from './lookup.ts';
+import type { Family, Lookup } from './dns-lookup.ts';
 
 export type Entry = {
   /** The last that are known; undefined when none ever were. */

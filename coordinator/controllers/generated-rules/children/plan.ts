@@ -10,7 +10,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { withoutLength } from '#shared/policy/address-blocks.ts';
 import type { Child } from '#shared/resources/generation.ts';
 import { isStaying } from '../write.ts';
-import type { Family } from './lookup.ts';
+import type { Family } from './dns-lookup.ts';
 
 /** A child as it has to be. */
 export type Wanted = Child & { name: string };

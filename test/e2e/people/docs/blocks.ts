@@ -68,7 +68,7 @@ export const steady = (text: string): string =>
 
 /**
  * What is shown, less the warnings of a webhook that the API server may go without: it waits for
- * two seconds, and a machine that is busy may need longer. Tests of admission prove the warnings.
+ * five seconds, and a machine that is busy may need longer. Tests of admission prove the warnings.
  */
 export const withoutLateWarnings = (shown: string, printed: string): string =>
   shown

@@ -10,7 +10,7 @@ import { ruleOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { readReload } from '../../../../agent/openwrt/services/fw4.ts';
+import { readReload } from '../../../../agent/openwrt/services/fw4-reload.ts';
 import { allSamples } from '../../../samples/all.ts';
 import { DEVICES, type SentPacket } from '../scenes.ts';
 import { Kernel } from './kernel.ts';

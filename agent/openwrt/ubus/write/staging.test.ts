@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OpenwrtBlockedError } from '../../driver.ts';
 import { ACCESS_DENIED, UbusError, type UbusAnswer } from '../client/rpc.ts';
-import { applyStaged, importPackage, splitForJson, stageDelta, unstage } from './uci-calls.ts';
+import { applyStaged, importPackage, splitForJson, stageDelta, unstage } from './staging.ts';
 import { answered, fakeSession, refusedBy } from '../client/testing.ts';
 
 const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;

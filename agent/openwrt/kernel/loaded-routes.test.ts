@@ -1,7 +1,7 @@
 /** The texts are those of a device with mwan3: iproute2's of 2023, and BusyBox'. */
 import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
-import { lackingRouting } from './routing.ts';
+import { lackingRouting } from './loaded-routes.ts';
 import type { Compared } from './sections.ts';
 
 const BY_IPROUTE2 = `default via 172.16.30.1 dev net1 table 1 metric 10 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
-import { readReload, SILENT } from './fw4.ts';
+import { readReload, SILENT } from './fw4-reload.ts';
 
 const section = (name: string, options: UciSection['options'], type = 'rule'): UciSection => ({
   name,

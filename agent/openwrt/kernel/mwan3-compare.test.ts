@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
 import { parsePackage } from '#shared/uci/parse.ts';
-import { compareMwan3, type Mwan3Compared } from './mwan3.ts';
+import { compareMwan3, type Mwan3Compared } from './mwan3-compare.ts';
 import { readMwan3 } from './mwan3-read.ts';
 
 const UPLINKS = `

@@ -4,7 +4,7 @@
  * reaches, and says nothing. Pure.
  */
 import type { UciSection } from '#shared/uci/model.ts';
-import { cNumber, networkOf } from './networks.ts';
+import { cNumber, networkOf } from './address-forms.ts';
 import { compareSections, type Compared } from './sections.ts';
 import { own } from '#shared/util/own.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { conditionReasons, reasons } from '#shared/protocol/reasons.ts';
-import { cureInDocs, cureOf, FINE } from './cures.ts';
+import { cureInDocs, cureOf, FINE } from './what-to-do.ts';
 
 const RULE = { kind: 'FirewallRule' };
 const DELETED = { ...RULE, isBeingDeleted: true };

@@ -2,7 +2,7 @@ import type { Resolver } from 'node:dns/promises';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { AddressBook } from './address-book.ts';
-import { createLookup, parseResolvConf, type Answer } from './lookup.ts';
+import { createLookup, parseResolvConf, type Answer } from './dns-lookup.ts';
 
 const NEVER = new AbortController().signal;
 type Zone = Record<string, { v4?: string[]; v6?: string[]; fails4?: string; fails6?: string }>;
