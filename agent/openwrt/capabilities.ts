@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { UBUS } from '#shared/inject/drivers.ts';
 import { ASSUMED, type Capabilities, type IpsecDialect } from '#shared/resources/capabilities.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { ipsecServiceOf } from './services/ipsec-service.ts';
 import { OpenwrtAclError } from './driver.ts';
 import { UBUS_STATUS, type UbusCall } from './ubus/client/rpc.ts';
@@ -50,14 +51,14 @@ export const capabilitiesOf = async (
   });
   const refused = PROBES.find((_, at) => OF_ACL.has(probed[at]?.code));
   if (refused !== undefined) throw new OpenwrtAclError(refused);
-  const { data } = listSchema.safeParse(listing?.data);
+  const { data } = parseUntrusted(listSchema, listing?.data);
   const scripts = data && new Set(data.entries.map(({ name }) => name));
   const dialect = scripts?.has('swanctl') && !scripts.has('ipsec') ? 'swanctl' : 'classic';
   const path = IPSEC_SCRIPTS[dialect];
   const reads = [on('read', FIREWALL_SCRIPT), on('read', path)];
   const answers = await session.attempt(reads, { signal, bytes: true });
   const [firewallScript, ipsecScript] = answers.map(
-    (answer) => readSchema.safeParse(answer.data).data?.data,
+    (answer) => parseUntrusted(readSchema, answer.data).data?.data,
   );
   const firewall = firewallIn(firewallScript);
   return {

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { readCloud, type Cloud, type CloudFile } from './cloud.ts';
 import { isUnauthenticated, NeutronError } from './errors.ts';
 import { createTokens } from './keystone.ts';
@@ -144,7 +145,7 @@ export const createCalls = (options: NeutronOptions) => {
 };
 
 export const read = <T>(schema: z.ZodType<T>, { body }: Sent, what: string): T => {
-  const parsed = schema.safeParse(body);
+  const parsed = parseUntrusted(schema, body);
   if (parsed.success) return parsed.data;
   throw new NeutronError(what, `the answer is not as expected: ${parsed.error.message}`, {
     status: 0,

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import type { Cloud, CloudAuth } from './cloud.ts';
 import { NeutronError } from './errors.ts';
 import type { Send } from './send.ts';
@@ -65,7 +66,7 @@ export const createTokens = ({ cloud, send, clock }: TokensOptions): Tokens => {
     );
     const attempted = `POST ${url.pathname}`;
     const { body, headers } = await send({ method: 'POST', url, body: requestFor(of.auth), ca });
-    const parsed = tokenSchema.safeParse(body);
+    const parsed = parseUntrusted(tokenSchema, body);
     const token = headers['x-subject-token'];
     if (!parsed.success || typeof token !== 'string')
       throw new NeutronError(attempted, 'the answer is no token of a project', {

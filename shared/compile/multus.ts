@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { firstIssue } from '../util/first-issue.ts';
 import { jsonIn } from '../util/json.ts';
+import { parseUntrusted } from '../util/untrusted.ts';
 
 const name = z.string().min(1).max(317);
 /**
@@ -46,7 +47,7 @@ export const readSelections = (text: string | undefined): Selection[] | { proble
   if (isEmpty(text)) return [];
   // How Multus tells the two forms apart.
   if (!/[[{"]/.test(text)) return shortSelections(text);
-  const { data, error } = z.array(selectionSchema).safeParse(jsonIn(text));
+  const { data, error } = parseUntrusted(z.array(selectionSchema), jsonIn(text));
   return data ?? { problem: firstIssue(error) };
 };
 
@@ -68,6 +69,6 @@ const shortSelections = (text: string): Selection[] | { problem: string } => {
 /** Without the cluster's network. */
 export const readStatus = (text: string | undefined): StatusEntry[] | { problem: string } => {
   if (isEmpty(text)) return [];
-  const { data, error } = z.array(statusSchema).safeParse(jsonIn(text));
+  const { data, error } = parseUntrusted(z.array(statusSchema), jsonIn(text));
   return data?.filter((entry) => entry.default !== true) ?? { problem: firstIssue(error) };
 };

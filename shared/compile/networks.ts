@@ -12,6 +12,7 @@ import {
 import { own } from '../util/own.ts';
 import { deviceName, isEmpty, readSelections, readStatus } from './multus.ts';
 import type { NetworkMeaning, NetworkTable, PodNetworks } from './types.ts';
+import { parseUntrusted } from '../util/untrusted.ts';
 
 const nodusSchema = z.looseObject({
   interface: z.array(z.looseObject({ name: z.string().min(1), interface: deviceName })),
@@ -25,7 +26,9 @@ const nodusSchema = z.looseObject({
 export const parseNetworks = (annotation: string | undefined): NetworkTable => {
   if (isEmpty(annotation)) return new Map();
   const table = new Map<string, string>();
-  for (const entry of nodusSchema.parse(JSON.parse(annotation)).interface)
+  const { data, error } = parseUntrusted(nodusSchema, JSON.parse(annotation));
+  if (error) throw error;
+  for (const entry of data.interface)
     if (!table.has(entry.name)) table.set(entry.name, entry.interface);
   return table;
 };

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { openwrtStateSchema, ruleReportSchema } from './report.ts';
+import { recordOf } from '../util/untrusted.ts';
 
 /** On loopback of the pod, where only a port-forward and the pod's own containers get to. */
 export const INSPECT_PORT = 9_465;
@@ -19,7 +20,7 @@ const sectionSchema = z.object({
   name: z.string(),
   anonymous: z.boolean(),
   type: z.string(),
-  options: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  options: recordOf(z.union([z.string(), z.array(z.string())])),
 });
 
 /** Version 1. What a newer agent says besides is passed over. */

@@ -5,6 +5,7 @@
  */
 import * as z from 'zod';
 import type { UciSection, UciValue } from '#shared/uci/model.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { routesOf, statusOf } from './information.ts';
 import { rangeOf } from './overlap.ts';
 import { own } from '#shared/util/own.ts';
@@ -46,7 +47,7 @@ const routesInForce: Check = (status) => {
 };
 
 const rulesIn = (status: unknown): z.infer<typeof rulesSchema> =>
-  rulesSchema.safeParse(status).data ?? [];
+  parseUntrusted(rulesSchema, status).data ?? [];
 
 const rulesInForce: Check = (status) => {
   const rules = rulesIn(status);

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { wansOf } from '../ubus/information.ts';
 import type { RestClient } from './client.ts';
 
@@ -31,7 +32,8 @@ export const readIcnInformation = async (
 const moduleSchema = z.object({ status: z.unknown() });
 
 /** What a module of v1/status answered, without its wrapping; undefined for anything else. */
-export const statusOf = (answer: unknown): unknown => moduleSchema.safeParse(answer).data?.status;
+export const statusOf = (answer: unknown): unknown =>
+  parseUntrusted(moduleSchema, answer).data?.status;
 
 const interfacesSchema = z.array(
   z.object({
@@ -46,7 +48,7 @@ const MAX_ADDRESSES = 16;
 
 /** Devices, since netifd's names are not shown. IPv4 addresses come without prefix length. */
 export const interfacesOf = (status: unknown): Information['interfaces'] =>
-  (interfacesSchema.safeParse(status).data ?? []).map(
+  (parseUntrusted(interfacesSchema, status).data ?? []).map(
     ({ name, status: word, ip_address, ip6_address }) => ({
       name: name.slice(0, 64),
       device: name.slice(0, 64),
@@ -75,7 +77,7 @@ const NETWORK = /^(default|\d+(\.\d+){3}(\/\d+)?)$/;
 
 /** Routes of table main only: table 40 was answered empty in 88 of 100 reads (measured). */
 export const routesOf = (status: unknown): Information['routes'] =>
-  (routesSchema.safeParse(status).data?.main.item ?? []).flatMap(
+  (parseUntrusted(routesSchema, status).data?.main.item ?? []).flatMap(
     ({ destination, device, gateway, metric }) => {
       if (device === undefined || !NETWORK.test(destination)) return [];
       return [
@@ -107,7 +109,7 @@ export const tunnelsOf = (
   remotes: readonly UciSection[],
   status: unknown,
 ): Information['tunnels'] => {
-  const { details } = ipsecSchema.safeParse(status).data ?? {};
+  const { details } = parseUntrusted(ipsecSchema, status).data ?? {};
   const tunnels = remotes.flatMap(tunnelsIn);
   const up = Number(details?.find((one) => one.up !== undefined)?.up ?? 0);
   const listed = new Set(details?.flatMap(({ connection }) => connection ?? []));
@@ -131,7 +133,7 @@ const connectionSchema = z.object({
 const tunnelsIn = ({ name: remote, options }: UciSection) => {
   if (options['enabled'] === '0') return [];
   return [options['connections'] ?? []].flat().flatMap((text) => {
-    const parsed = connectionSchema.safeParse(JSON.parse(text));
+    const parsed = parseUntrusted(connectionSchema, JSON.parse(text));
     if (!parsed.success) return [];
     const { name, local_subnet, remote_subnet } = parsed.data;
     return [{ name: `${remote}-${name}`, networks: `${local_subnet} === ${remote_subnet}` }];

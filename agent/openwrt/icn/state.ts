@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { OpenwrtApiMissingError, type Fingerprint } from '../driver.ts';
 import { COLLECTIONS, type Collection } from './collections.ts';
 import type { RestCall, RestClient } from './client.ts';
@@ -143,7 +144,7 @@ const listOne = async (
   const answer = await client.call(call, signal);
   if (answer.status === 404) return undefined;
   const { package: name } = collection;
-  const list = listSchema(collection.key).safeParse(answer.json);
+  const list = parseUntrusted(listSchema(collection.key), answer.json);
   if (answer.status !== 200 || !list.success) {
     const content = before?.content ?? { name, sections: [] };
     const said = answer.status === 200 ? 'no list' : `HTTP status ${answer.status}`;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { OpenwrtBlockedError } from '../driver.ts';
 import {
   ACCESS_DENIED,
@@ -92,7 +93,7 @@ const callOf = (verb: Verb): UbusCall => ({
 
 const toldBy = (verb: Verb, answer: UbusAnswer | undefined): Told => {
   if (answer?.code === ACCESS_DENIED) throw new UbusError(callOf(verb), answer.code);
-  const { data } = execSchema.safeParse(answer?.code === 0 ? answer.data : undefined);
+  const { data } = parseUntrusted(execSchema, answer?.code === 0 ? answer.data : undefined);
   if (data?.code === 0) return { stdout: data.stdout };
   return {
     whyNot: REFUSALS[answer?.code ?? 0] ?? `${KERNEL_HELPER_PATH} ${verb} fails on OpenWRT`,

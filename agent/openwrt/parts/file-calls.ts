@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { OWN_FILES, fileSection } from '#shared/resources/device-files.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { OpenwrtError } from '../driver.ts';
 import {
   ACCESS_DENIED,
@@ -45,7 +46,9 @@ export const readFiles = async (
   // A file that cannot be read whole is not one that we wrote; the next look notices a file that
   // has gone meanwhile.
   return paths
-    .map((path, at) => fileSection(path, readSchema.safeParse(texts[at]?.data).data?.data ?? ''))
+    .map((path, at) =>
+      fileSection(path, parseUntrusted(readSchema, texts[at]?.data).data?.data ?? ''),
+    )
     .toSorted(byName);
 };
 
@@ -82,7 +85,7 @@ const md5sOf = async (
 ): Promise<readonly string[]> => {
   const calls = sections.map(({ name }) => on('md5', name));
   const answers = await attempt(session, calls, signal);
-  return answers.map(({ data }) => md5Schema.safeParse(data).data?.md5 ?? '');
+  return answers.map(({ data }) => parseUntrusted(md5Schema, data).data?.md5 ?? '');
 };
 
 /**

@@ -61,6 +61,17 @@ describe('information from OpenWRT', () => {
     expect(wansOf(answer?.data)).toEqual([]);
   });
 
+  it('is read up to the first element that is wrong', () => {
+    const reads: unknown[] = [];
+    const get = (list: object, key: string | symbol): unknown => {
+      if (/^\d+$/.test(String(key))) reads.push(key);
+      return Reflect.get(list, key);
+    };
+    interfacesOf(ok({ interface: new Proxy([0, 0, 0], { get }) }));
+    wansOf({ interfaces: new Proxy({ 0: 0, 1: 0, 2: 0 }, { get }) });
+    expect(reads).toEqual(['0', '0']);
+  });
+
   it('is cut where it is too long, routes first, and says so', () => {
     const route = { target: `${'x'.repeat(40)}/32`, interface: 'net1' };
     const wan = { interface: 'net1', up: true, status: 'online' };

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
+import { parseUntrusted, recordOf } from '#shared/util/untrusted.ts';
 import { MAIN_TABLE } from '../kernel/loaded-routes.ts';
 import type { UbusAnswer, UbusCall } from './client/rpc.ts';
 import type { UbusSession } from './login/session.ts';
@@ -73,7 +74,7 @@ const NO_GATEWAY = new Set(['', '0.0.0.0', '::']);
 export const interfacesOf = (
   answer: UbusAnswer | undefined,
 ): Pick<Information, 'interfaces' | 'routes'> => {
-  const dump = dumpSchema.safeParse(answer?.data);
+  const dump = parseUntrusted(dumpSchema, answer?.data);
   const all = dump.data?.interface ?? [];
   return {
     interfaces: all.map(({ interface: name, up, l3_device, device = l3_device, ...rest }) => ({
@@ -98,15 +99,14 @@ export const interfacesOf = (
 };
 
 const mwan3Schema = z.object({
-  interfaces: z.record(
-    z.string(),
+  interfaces: recordOf(
     z.object({ status: z.string().default('unknown'), up: z.boolean().optional() }),
   ),
 });
 
 /** `status`: what `ubus call mwan3 status` answers. */
 export const wansOf = (status: unknown): Information['wans'] =>
-  Object.entries(mwan3Schema.safeParse(status).data?.interfaces ?? {})
+  Object.entries(parseUntrusted(mwan3Schema, status).data?.interfaces ?? {})
     .map(([name, { status, up }]) => ({
       interface: name.slice(0, 64),
       up: up ?? status === 'online',

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import type { IpsecDialect } from '#shared/resources/capabilities.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import type { UbusAnswer } from './client/rpc.ts';
 
 /** The one command of each service that the rights name, and where images have it. */
@@ -40,7 +41,7 @@ export const tunnelsOf = (
 ): Information['tunnels'] => {
   const configured = configuredIn(dialect, ipsec);
   const states = new Map(configured.map((tunnel) => [nameOf(tunnel), 'DOWN']));
-  const told = execSchema.safeParse(answer?.data).data;
+  const told = parseUntrusted(execSchema, answer?.data).data;
   const { stdout } = told ?? { stdout: '' };
   const starting = new Set(told && configured.filter(({ starts }) => starts).map(nameOf));
   const seen = dialect === 'swanctl' ? seenBySwanctl(stdout, configured) : seenByIpsec(stdout);

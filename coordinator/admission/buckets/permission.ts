@@ -4,12 +4,13 @@
  */
 import * as z from 'zod';
 import { jsonIn } from '#shared/util/json.ts';
+import { parseUntrusted, recordOf } from '#shared/util/untrusted.ts';
 import { matchesPattern } from './wildcard.ts';
 
-const permissionSchema = z.record(z.string(), z.array(z.string())).catch({});
+const permissionSchema = recordOf(z.array(z.string()));
 
 export const grantsBucket = (annotation: string, plural: string, bucketType: string): boolean =>
-  Object.entries(permissionSchema.parse(jsonIn(annotation))).some(
+  Object.entries(parseUntrusted(permissionSchema, jsonIn(annotation)).data ?? {}).some(
     ([resource, types]) =>
       matchesPattern(resource, plural) && types.some((type) => matchesPattern(type, bucketType)),
   );

@@ -60,6 +60,13 @@ it('asks by a name of loopback, and reads the answer', async () => {
   expect(asked).toEqual(['GET /inspect localhost:9465', 'POST /resync localhost:9465']);
 });
 
+it('reads an answer up to the first element that is wrong', async () => {
+  answers = [{ status: 200, body: JSON.stringify({ ...INSPECTION, rules: [0, 0, 0] }) }];
+  await expect(inspectAgent(cluster, POD, SIGNAL)).rejects.toMatchObject({
+    cause: { issues: [{ path: ['rules', 0] }] },
+  });
+});
+
 it('asks again when another program answers', async () => {
   answers = [
     { status: 429, body: 'another answer is under way' },

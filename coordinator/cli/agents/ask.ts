@@ -1,6 +1,7 @@
 /** What agents answer to people, through a port-forward to their pods. */
 import { request, type IncomingMessage } from 'node:http';
 import { finished, type Duplex } from 'node:stream';
+import type * as z from 'zod';
 import {
   INSPECT_PATHS,
   INSPECT_PORT,
@@ -12,6 +13,8 @@ import {
 import { systemClock } from '#shared/runtime/clock.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
+import { jsonIn } from '#shared/util/json.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import type { Cluster } from '../cluster/connect.ts';
 import { CannotTellError } from '../command.ts';
 import type { AgentPod } from '../../views/cluster-facts.ts';
@@ -156,16 +159,12 @@ const wellDone = (pod: PodName, { status, text: answer }: Answer): string => {
   return answer;
 };
 
-type Schema<T> = { parse: (value: unknown) => T };
-
-const parsed = <T>(pod: PodName, answer: Answer, schema: Schema<T>): T => {
-  const json = wellDone(pod, answer);
-  try {
-    return schema.parse(JSON.parse(json));
-  } catch (cause) {
+const parsed = <T extends z.ZodType>(pod: PodName, answer: Answer, schema: T): z.output<T> => {
+  const { data, error } = parseUntrusted(schema, jsonIn(wellDone(pod, answer)));
+  if (error)
     throw new CannotTellError(
       `${pod.name} answers in a form that this program does not know; \`sdewan version\` shows the versions of both`,
-      { cause },
+      { cause: error },
     );
-  }
+  return data;
 };

@@ -5,6 +5,7 @@ import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, resourceV1 } from '#shared/kube/objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { jsonIn } from '#shared/util/json.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 
 /** For so long an attachment is taken for as it was. */
 const ATTACHMENT_MS = 5_000;
@@ -60,7 +61,7 @@ const lacksOf = async (
   const [namespace = '', name = ''] = attachment.split('/');
   try {
     const { spec } = await client.get(attachmentDefinitions, { namespace, name }, { signal });
-    const config = configSchema.safeParse(jsonIn(spec?.config ?? '')).data;
+    const config = parseUntrusted(configSchema, jsonIn(spec?.config ?? '')).data;
     const plugins = config ? [config, ...(config.plugins ?? [])] : [];
     const missing = (['ips', 'mac'] as const).filter(
       (one) => !plugins.some(({ capabilities }) => capabilities?.[one] === true),

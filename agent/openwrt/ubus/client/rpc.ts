@@ -8,6 +8,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { exchange, type Answer } from '#shared/http/exchange.ts';
 import { jsonIn } from '#shared/util/json.ts';
 import { reasonOf } from '#shared/runtime/errors.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import type { Unanswered } from '../../../io/unanswered.ts';
 import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from '../../driver.ts';
 
@@ -143,7 +144,7 @@ export const createRpc = (
         JSON.stringify(single ? requests[0] : requests),
         options,
       );
-      const envelopes = z.array(envelopeSchema).safeParse(single ? [answer] : answer);
+      const envelopes = parseUntrusted(z.array(envelopeSchema), single ? [answer] : answer);
       if (!envelopes.success || envelopes.data.length !== calls.length) {
         throw new OpenwrtApiMissingError(attempted, 'the answer is not valid JSON-RPC');
       }

@@ -1,5 +1,6 @@
 /** What the login on OpenWRT may do, asked once per session: rpcd reads rights at each login. */
 import * as z from 'zod';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { reloadersOf } from '../../services/services.ts';
 import type { UbusSession } from './session.ts';
 import { stagingFileOf } from '../write/staging.ts';
@@ -85,7 +86,7 @@ export const ask = async (
   const answers = await session.attempt(calls, { signal });
   const refused = new Set(
     rights
-      .filter((_, at) => accessSchema.safeParse(answers[at]?.data).data?.access === false)
+      .filter((_, at) => parseUntrusted(accessSchema, answers[at]?.data).data?.access === false)
       .map(rightText),
   );
   return (right) => !refused.has(rightText(right));

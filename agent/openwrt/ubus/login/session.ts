@@ -5,6 +5,7 @@
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { parseUntrusted } from '#shared/util/untrusted.ts';
 import { createUnanswered } from '../../../io/unanswered.ts';
 import { readText, readUsername, type OpenwrtTarget } from './credentials.ts';
 import { OpenwrtAclError, OpenwrtError, OpenwrtLoginRefusedError } from '../../driver.ts';
@@ -155,7 +156,7 @@ export const checked = <T>(
   if (answer === undefined || answer.code !== 0) {
     throw new UbusError(call, answer?.code ?? UBUS_STATUS.noData);
   }
-  const parsed = schema.safeParse(answer.data);
+  const parsed = parseUntrusted(schema, answer.data);
   if (!parsed.success) {
     throw new OpenwrtError(
       `ubus ${call.object} ${call.method}`,

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { recordOf } from '#shared/util/untrusted.ts';
 import { UBUS_STATUS, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
 import { checked, codeOf, type UbusSession } from '../login/session.ts';
 import { mayNotRead, type PackageState } from './packages.ts';
@@ -181,8 +182,7 @@ const readState = (name: string, call: UbusCall, answer: UbusAnswer | undefined)
 
 const valueSchema = z.union([z.string(), z.array(z.string())]);
 const packageSchema = z.object({
-  values: z.record(
-    z.string(),
+  values: recordOf(
     z
       .object({
         '.name': z.string(),
