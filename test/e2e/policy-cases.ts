@@ -612,11 +612,25 @@ const objects = ({ closed, open }: Places): Case[] => [
   },
   {
     ...POLICY_OF_OBJECTS,
-    message: 'the coordinator may create no Leases except sdewan-coordinator',
+    message: 'the coordinator may write no Leases except sdewan-coordinator',
     denied: { 'create another Lease': create(lease('another')) },
     allowed: {
       'renew its own': patch(['lease', 'sdewan-coordinator', '-n', SYSTEM], { spec: {} }),
     },
+  },
+  {
+    ...POLICY_OF_OBJECTS,
+    message: 'the coordinator may make no ConfigMap and no Secret immutable',
+    denied: {
+      'keep a CA for good': apply({
+        ...configMap(closed, 'sdewan-coordinator-ca', CA),
+        immutable: true,
+      }),
+      'keep its own Secret for good': patch(['secret', 'sdewan-coordinator-tls', '-n', SYSTEM], {
+        immutable: true,
+      }),
+    },
+    allowed: {},
   },
   {
     ...POLICY_OF_OBJECTS,
@@ -636,6 +650,9 @@ const objects = ({ closed, open }: Places): Case[] => [
         withMetadata(binding(open, 'sdewan-agent'), HELD),
       ),
       'create an Event that nobody can delete': create(event(open, HELD)),
+      'give its Lease a finalizer': patch(['lease', 'sdewan-coordinator', '-n', SYSTEM], {
+        metadata: HELD,
+      }),
     },
     allowed: { 'create an Event': create(event(open)) },
   },
