@@ -230,7 +230,8 @@ const serve = async (
     fetch: (request, connection) => {
       if (!new URL(request.url).pathname.startsWith(ADMISSION_PATH))
         return coordinator.fetch(request, connection);
-      if (clientCaFile === undefined || isKnownClient(connection)) return webhooks.fetch(request);
+      if (clientCaFile === undefined || isKnownClient(connection))
+        return webhooks.fetch(request, connection);
       // As for a path that is none, and nothing of the body is read.
       return new Response('no such webhook\n', { status: 404, headers: { connection: 'close' } });
     },

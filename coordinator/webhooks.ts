@@ -2,6 +2,7 @@
  * Admission and what CNFs need in their namespaces, as one piece: webhooks, the watches that they
  * answer from, RoleBindings and CAs. Without servers, signals or environment.
  */
+import type { HttpBindings } from '@hono/node-server';
 import type { InjectOptions } from '#shared/inject/options.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
@@ -58,7 +59,7 @@ export type WebhooksOptions = {
 
 export type Webhooks = {
   /** The webhooks, for a server. Every path begins with `/admission/`. */
-  fetch: (request: Request) => Response | Promise<Response>;
+  fetch: (request: Request, connection: HttpBindings) => Response | Promise<Response>;
   onPod: (change: CnfPodChange) => void;
   /** The CA has changed. */
   onBundle: () => void;

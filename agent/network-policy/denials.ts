@@ -32,11 +32,7 @@ export const createDenials = (): Denials => {
     const policy = hasOwn ? title : OTHER_POLICIES;
     const key = keyOf(policy, direction);
     const before = series.get(key)?.packets ?? 0;
-    series.set(key, {
-      policy,
-      direction,
-      packets: Math.min(before + packets, Number.MAX_SAFE_INTEGER),
-    });
+    series.set(key, { policy, direction, packets: before + packets });
   };
 
   return {

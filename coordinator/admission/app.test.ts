@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -196,6 +196,29 @@ describe('the webhooks over HTTP', () => {
     expect((await post(review())).status).toBe(200);
     held.resolve(allowed);
     expect((await Promise.all(large)).map(({ status }) => status)).toEqual(large.map(() => 200));
+  });
+
+  it('do not wait for what does not come', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const { app, post } = setUp(() => allowed);
+    // A megabyte is the room of small ones.
+    const endless = Array.from({ length: 16 }, async () =>
+      app.request(`/admission/rules/${TOKEN}`, {
+        method: 'POST',
+        body: new ReadableStream(),
+        headers: { 'content-length': '65536' },
+        duplex: 'half',
+      }),
+    );
+    const next = post(review());
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect((await next).status).toBe(200);
+    expect((await Promise.all(endless)).map(({ status }) => status)).toEqual(
+      endless.map(() => 408),
+    );
   });
 
   it('let others do their work between two large reviews', async () => {

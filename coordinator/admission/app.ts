@@ -4,8 +4,10 @@
  * gets an answer: what is no AdmissionReview a 400, a failure of ours a 500, which the API server
  * then treats by the webhook's failurePolicy.
  */
+import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import * as z from 'zod';
+import { bodyInTime } from '#shared/http/body-in-time.ts';
 import { bodyLimit } from '#shared/http/body-limit.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { createGate, type Gate } from '#shared/http/gate.ts';
@@ -55,6 +57,8 @@ const TIMEOUT_SECONDS = 5;
 const ANSWER_TAKES_MS = 200;
 /** A review that waits for its turn has time left in which it is judged. */
 const MAX_WAIT_MS = TIMEOUT_SECONDS * 1_000 - 1_000;
+/** An API server sends a review at once. */
+const BODY_TIMEOUT_MS = 3_000;
 
 export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
   const app = new Hono();
@@ -71,7 +75,8 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
     Math.min(Number(context.req.header('content-length') ?? MAX_REVIEW_BYTES), MAX_REVIEW_BYTES);
   const oneAfterTheOther: MiddlewareHandler = async (context, next) => {
     const length = lengthOf(context);
-    const leave = await (length > MAX_SMALL_BYTES ? large : small).enter(length);
+    const gate = length > MAX_SMALL_BYTES ? large : small;
+    const leave = await gate.enter(length, addressOf(context));
     if (leave === undefined) return context.text('too many reviews at once\n', 503);
     try {
       return await next();
@@ -79,11 +84,14 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
       leave();
     }
   };
+  const inTime = bodyInTime({
+    timeoutMs: BODY_TIMEOUT_MS,
+    onError: (context) => context.text('the review did not come in time\n', 408),
+  });
   const limited = bodyLimit({ maxSize: MAX_REVIEW_BYTES, onError: tooLarge });
   /** Milliseconds of work each, so that whatever else has come is done between two of them. */
   const largeOnesWithPauses: MiddlewareHandler = async (context, next) => {
     if (lengthOf(context) <= MAX_SMALL_BYTES) return next();
-    await context.req.text();
     const leave = await parsing.enter(1);
     if (leave === undefined) return context.text('too many large reviews at once\n', 503);
     setImmediate(leave);
@@ -95,6 +103,7 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
       strangersOut,
       oneAfterTheOther,
       limited,
+      inTime,
       largeOnesWithPauses,
       (context) => answer(context, { ...deps, work, name, webhook }),
     );
@@ -105,6 +114,10 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
   });
   return app;
 };
+
+/** Undefined in a process without a server. */
+const addressOf = ({ env }: Context<{ Bindings?: HttpBindings }>): string | undefined =>
+  env?.incoming.socket.remoteAddress;
 
 type OneWebhook = AdmissionAppDeps & {
   name: string;

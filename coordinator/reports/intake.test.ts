@@ -45,7 +45,7 @@ const made = () => {
       review: async (token) => {
         asked += 1;
         if (![GOOD, alsoGood].includes(token)) throw new Refusal('bad-token');
-        return { namespace: 'edge', pod: 'cnf-1-a', podUid: proven };
+        return { namespace: 'edge', pod: known?.name ?? 'cnf-1-a', podUid: proven };
       },
     },
     pods: {
@@ -178,12 +178,14 @@ it.each([undefined, '0', 'x'])(
 it('has all pages of such a report, and in full what it does not know, before it refuses that', async () => {
   term = undefined;
   const send = app();
-  const answers = [
+  const statuses: number[] = [];
+  for (const sent of [
     report({ sequence: 2, page: 0, pages: 2 }),
     report({ sequence: 2, page: 1, pages: 2 }),
     report({ sequence: 3, repeats: 1 }),
-  ].map(async (page) => (await send(JSON.stringify(page))).status);
-  expect(await Promise.all(answers)).toEqual([200, 503, 200]);
+  ])
+    statuses.push((await send(JSON.stringify(sent))).status);
+  expect(statuses).toEqual([200, 503, 200]);
   expect(told).toEqual(['partial', 'news', 'unknown-base']);
 });
 
@@ -315,12 +317,22 @@ it('refuses the report of a pod without an agent, whatever its label', async () 
 });
 
 describe('bodies', () => {
-  /** The largest there may be, of which nothing comes. */
-  const endless = (send: ReturnType<typeof app>): void =>
-    void send(new ReadableStream(), {
-      authorization: `Bearer ${GOOD}`,
-      'content-length': String(MAX_REPORT_BYTES),
-    });
+  /** Each the largest there may be, of a pod of its own, and nothing of it comes. */
+  const endless = async (send: ReturnType<typeof app>, count: number): Promise<void> => {
+    for (let at = 0; at < count; at += 1) {
+      known = cnfPod(`cnf-1-${at}`);
+      proven = known.uid;
+      alsoGood = tokenSaying(known);
+      const headers = {
+        authorization: `Bearer ${alsoGood}`,
+        'content-length': String(MAX_REPORT_BYTES),
+      };
+      void send(new ReadableStream(), headers, path.replace(pod.name, known.name));
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    known = pod;
+    proven = pod.uid;
+  };
   /** Statuses of the answers so far. */
   const posted = (send: ReturnType<typeof app>): number[] => {
     const statuses: number[] = [];
@@ -330,9 +342,21 @@ describe('bodies', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it('fill the memory of eight largest reports at a time, and the next waits for five seconds', async () => {
+  it('fill the memory of eight largest reports at a time, for three seconds at most', async () => {
     const send = app();
-    for (let count = 0; count < 8; count += 1) endless(send);
+    await endless(send, 8);
+    const next = posted(send);
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(next).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(next).toEqual([200]);
+    expect(results).toHaveLength(9);
+    expect(results.filter((result) => result === 'too-slow')).toHaveLength(8);
+  });
+
+  it('wait for five seconds behind others of their namespace', async () => {
+    const send = app();
+    await endless(send, 24);
     const next = posted(send);
     await vi.advanceTimersByTimeAsync(4_999);
     expect(next).toEqual([]);
@@ -342,10 +366,19 @@ describe('bodies', () => {
 
   it('wait for two hundred reports of a namespace, and the next is refused at once', async () => {
     const send = app();
-    for (let count = 0; count < 208; count += 1) endless(send);
+    await endless(send, 208);
     const next = posted(send);
     await vi.advanceTimersByTimeAsync(0);
     expect(next).toEqual([503]);
+  });
+
+  it('are read one at a time of each pod', async () => {
+    const send = app();
+    void send(new ReadableStream());
+    await vi.advanceTimersByTimeAsync(0);
+    const next = posted(send);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(next).toEqual([429]);
   });
 });
 

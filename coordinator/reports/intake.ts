@@ -3,7 +3,7 @@
  * nothing, but for `not-leading`; what is taken is handed to `onReport` before the answer goes out.
  */
 import type { HttpBindings } from '@hono/node-server';
-import { Hono, type Context } from 'hono';
+import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import type { Socket } from 'node:net';
 import * as z from 'zod';
 import { API_SERVER_PATH, type ApiServerAnswer } from '#shared/protocol/api-server.ts';
@@ -17,6 +17,7 @@ import {
   type UnreadOthers,
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { bodyInTime } from '#shared/http/body-in-time.ts';
 import { bodyLimit } from '#shared/http/body-limit.ts';
 import { createGate } from '#shared/http/gate.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
@@ -71,40 +72,34 @@ const MAX_BYTES_AT_ONCE = 8 * MAX_REPORT_BYTES;
 /** Reports of a namespace. */
 const MAX_WAITING = 200;
 const MAX_WAIT_MS = 5_000;
+/** Within a cluster a full page takes milliseconds. */
+const BODY_TIMEOUT_MS = 3_000;
+/** Anyone can ask for any path. */
+const MAX_LOGGED_PATH = 300;
 /** Connections that stay open. */
 const MAX_KEPT = 2_000;
+
+const PATH = '/v1/namespaces/:namespace/pods/:pod/report';
 
 type Env = { Bindings: Partial<HttpBindings>; Variables: { reporter: Reporter } };
 
 export const createIntake = (deps: IntakeDeps): Hono<Env> => {
   const app = new Hono<Env>();
   const kept = new KeptConnections({ most: MAX_KEPT });
-  const bodies = createGate({
-    most: MAX_BYTES_AT_ONCE,
-    waiting: MAX_WAITING,
-    timeoutMs: MAX_WAIT_MS,
-  });
-  const path = '/v1/namespaces/:namespace/pods/:pod/report';
 
   app.post(
-    path,
-    // Before anything of the body is read: only agents may use a megabyte of memory.
-    async (context, next) => {
-      if (!deps.isReady()) throw new Refusal('unavailable');
-      const { namespace, pod } = context.req.param();
-      const authorization = context.req.header('authorization');
-      const reporter = await identify(deps, authorization, { namespace, pod }, context.req.raw);
-      if (!deps.rate.take(reporter.pod.uid)) throw new Refusal('too-often');
-      context.set('reporter', reporter);
-      const length = Number(context.req.header('content-length') ?? MAX_REPORT_BYTES);
-      const leave = await bodies.enter(Math.min(length, MAX_REPORT_BYTES), namespace);
-      if (leave === undefined) throw new Refusal('unavailable');
-      await next().finally(leave);
-    },
+    PATH,
+    oneInTurn(deps),
     bodyLimit({
       maxSize: MAX_REPORT_BYTES,
       onError: () => {
         throw new Refusal('too-large');
+      },
+    }),
+    bodyInTime({
+      timeoutMs: BODY_TIMEOUT_MS,
+      onError: () => {
+        throw new Refusal('too-slow');
       },
     }),
     async (context) => {
@@ -158,7 +153,10 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
     const reason = refusal.cause === undefined ? undefined : messageOf(refusal.cause);
     // Only until the agent has come to the one that leads.
     if (code !== 'not-leading')
-      deps.log.warn({ path: context.req.path, code, reason, details }, 'report refused');
+      deps.log.warn(
+        { path: context.req.path.slice(0, MAX_LOGGED_PATH), code, reason, details },
+        'report refused',
+      );
     // The rest of a refused body is not read, so the connection is of no more use.
     context.header('Connection', 'close');
     if (status === 503 || status === 429) context.header('Retry-After', '2');
@@ -166,6 +164,35 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
   });
 
   return app;
+};
+
+/** Before anything of the body is read: only agents may use a megabyte of memory. */
+const oneInTurn = (deps: IntakeDeps): MiddlewareHandler<Env, typeof PATH> => {
+  const bodies = createGate({
+    most: MAX_BYTES_AT_ONCE,
+    waiting: MAX_WAITING,
+    timeoutMs: MAX_WAIT_MS,
+  });
+  /** Pods of which a body is being read: an agent sends one after the other. */
+  const reading = new Set<string>();
+  return async (context, next) => {
+    if (!deps.isReady()) throw new Refusal('unavailable');
+    const { namespace, pod } = context.req.param();
+    const authorization = context.req.header('authorization');
+    const reporter = await identify(deps, authorization, { namespace, pod }, context.req.raw);
+    const { uid } = reporter.pod;
+    if (reading.has(uid) || !deps.rate.take(uid)) throw new Refusal('too-often');
+    context.set('reporter', reporter);
+    const length = Number(context.req.header('content-length') ?? MAX_REPORT_BYTES);
+    reading.add(uid);
+    try {
+      const leave = await bodies.enter(Math.min(length, MAX_REPORT_BYTES), namespace);
+      if (leave === undefined) throw new Refusal('unavailable');
+      await next().finally(leave);
+    } finally {
+      reading.delete(uid);
+    }
+  };
 };
 
 /** Undefined in a process without a server. */

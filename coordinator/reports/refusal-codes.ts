@@ -15,6 +15,7 @@ export const refusals = {
   'too-large': [413, 'the body is larger than 1 MiB'],
   'too-much': [413, 'reports of this pod or its namespace are larger than the coordinator keeps'],
   'too-often': [429, 'this pod reports too often'],
+  'too-slow': [408, 'the body did not come within three seconds'],
   'not-json': [400, 'the body is not JSON'],
   'other-version': [422, 'the agent speaks another version of the protocol than this coordinator'],
   'bad-report': [422, 'the report does not have the form that this coordinator understands'],
