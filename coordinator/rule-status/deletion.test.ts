@@ -45,6 +45,13 @@ describe('a rule that is being deleted goes', () => {
       { pod: cnfPod('bare', { owned: false }), report: report([word()]) },
       { report: removed },
     ],
+    'whatever a pod without an owner says that has another purpose': [
+      {
+        pod: cnfPod('evil', { owned: false, serves: 'evil', purpose: 'evil' }),
+        report: report([word({ state: 'Pending', reason: 'Removing' })]),
+      },
+      { report: removed },
+    ],
     'when a pod is stuck before its agent ever started': [
       { pod: cnfPod('b', { ready: false, agent: { state: 'never-started', scheduled: true } }) },
     ],

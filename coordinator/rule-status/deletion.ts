@@ -10,7 +10,7 @@ import { isSilent, silence, type RollupContext } from './pod-verdict.ts';
 import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from '../sources/rule.ts';
 import { keysLeftOut } from '../sources/key-access.ts';
-import { ownerlessAmong } from '../sources/ownerless-pods.ts';
+import { countedFor } from '../sources/ownerless-pods.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 
 export type Blocker = { pod: string; reason: string; message: string } & Force;
@@ -49,9 +49,7 @@ export const decide = (
     return { remove: false, blockers: [], remarks: [], candidates: 0, recheckInMs: undefined };
   const settlesInMs = rule.deletedAt + STARTED_UNSEEN_MS - context.now;
   const isUnsettled = ({ uid }: CnfPod): boolean => settlesInMs > 0 || context.awaited.has(uid);
-  const ownerless = ownerlessAmong(pods);
-  const candidates = pods
-    .filter((pod) => !ownerless.has(pod))
+  const candidates = countedFor(rule, pods)
     .filter((pod) => canHold(pod, reports.get(pod.uid), isUnsettled(pod)))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const blockers = candidates

@@ -10,7 +10,7 @@ import { driftOf } from './drift.ts';
 import { lostConnectivityOf } from './lost-connectivity.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from '../sources/rule.ts';
-import { ownerlessAmong } from '../sources/ownerless-pods.ts';
+import { countedFor } from '../sources/ownerless-pods.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import { conditionsOf, type ConditionNow } from './conditions.ts';
 import {
@@ -43,14 +43,11 @@ const statusOf = (
   reports: ReadonlyMap<string, PodReport>,
   context: RollupContext,
 ): RuleStatus => {
-  const ownerless = ownerlessAmong(pods);
-  const live = pods
-    .filter((pod) => !pod.finished && !pod.terminating && !ownerless.has(pod))
+  const counted = countedFor(rule, pods);
+  const live = counted
+    .filter((pod) => !pod.finished && !pod.terminating)
     .sort((one, other) => (one.name < other.name ? -1 : 1));
-  const concerned =
-    rule.deletedAt === undefined
-      ? live
-      : pods.filter((pod) => !pod.finished && !ownerless.has(pod));
+  const concerned = rule.deletedAt === undefined ? live : counted.filter((pod) => !pod.finished);
   // A coordinator that has just started knows less than the one that wrote this status; only
   // `inSync: true` is computed anew.
   const unreported = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));

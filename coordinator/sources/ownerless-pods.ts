@@ -15,6 +15,21 @@ export const ownerlessAmong = (pods: readonly CnfPod[]): ReadonlySet<CnfPod> => 
   return new Set(pods.filter((pod) => !pod.owned && owned.has(cnfOf(pod))));
 };
 
+/**
+ * Of pods that may hold a rule those that count for it. The purpose of a rule is fixed by a policy
+ * of the API server, so a pod of another purpose speaks of it only where the policy was away: such
+ * a pod counts only with an owner.
+ */
+export const countedFor = (
+  { purpose }: { purpose: string | undefined },
+  pods: readonly CnfPod[],
+): CnfPod[] => {
+  const ownerless = ownerlessAmong(pods);
+  return pods.filter(
+    (pod) => !ownerless.has(pod) && (pod.owned || purpose === undefined || pod.purpose === purpose),
+  );
+};
+
 /** Without an agent it cannot be the CNF. */
 const isOfACnf = ({ owned, finished, agent }: CnfPod): boolean =>
   owned && !finished && agent.state !== 'missing';
