@@ -161,7 +161,8 @@ const answer = async (
     log.error({ ...subjectOf(request, name), err }, 'failed to answer an admission review');
     return context.text(`${messageOf(err)}\n`, 500);
   } finally {
-    leave();
+    // Whatever else has come is done before the next one, which may take milliseconds of work.
+    setImmediate(leave);
   }
 };
 

@@ -160,6 +160,20 @@ it('looks at those of a thousand that match most', () => {
   expect(names(hidingRulesAmong(filter('new', web, fresh), [...many, all]))).toEqual(['all']);
 });
 
+it('looks at six kilobytes of rules, and one that may hide others at one', () => {
+  const ports = (from: number): string =>
+    Array.from({ length: 60 }, (_, port) => from + port).join(' ');
+  const long = Array.from({ length: 64 }, (_, port) =>
+    filter(`r${port}`, { proto: 'tcp', dest_port: ports(100 * port + 1) }, at(port)),
+  );
+  const one = (port: number): RuleObject =>
+    filter('new', { proto: 'tcp', dest_port: String(port) }, fresh);
+  expect(names(hidingRulesAmong(one(1_001), long))).toEqual(['r10']);
+  expect(hidingRulesAmong(one(3_001), long)).toEqual([]);
+  const first: Metadata = { annotations: { [ORDER_ANNOTATION]: '-5' } };
+  expect(names(hiddenBehind(filter('new', {}, first), long))).toEqual(['r0', 'r1', 'r2']);
+});
+
 const ZONES = ['lan', 'wan', 'dmz'] as const;
 const someOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
 

@@ -158,6 +158,13 @@ describe('the webhook for rules', () => {
     expect(verdict.warnings.join()).toContain('spec.proto');
   });
 
+  it('looks for no hidden rules on a dry run, of which there can be many a second', async () => {
+    const { webhook, cached } = setUp({ cached: { rules: [zone('lan1')], filters: [earlier] } });
+    const verdict = await webhook(requestOf(undefined, reject(), { dryRun: true }), signal);
+    expect(verdict).toEqual({ allowed: true, warnings: [] });
+    expect(cached?.asked).not.toContain('filters');
+  });
+
   it('allows a change of labels of a rule whose spec was already wrong', async () => {
     const bad = reject({ proto: 'carrier pigeon' });
     const { webhook } = setUp({});

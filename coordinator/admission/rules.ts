@@ -63,7 +63,9 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
     if (change === undefined) return allowed;
     const checks = deps.checks.filter(
       (check) =>
-        check.on.includes(change.operation) && (isRule(change.kind) || !restsOnFacts(check)),
+        check.on.includes(change.operation) &&
+        (isRule(change.kind) || !restsOnFacts(check)) &&
+        !(request.dryRun && check.needs.includes('filters')),
     );
     const how = { mode: modeOf(change, deps.referenceMode), dryRun: request.dryRun ?? false };
     const isAskedLive = (check: ListedCheck): boolean => restsOnFacts(check) && mayDeny(check, how);

@@ -7,6 +7,7 @@ import { both, inBoth, Space, without, type Box } from './boxes.ts';
 import type { ChainRule, Family, Firewall, Origin } from './types.ts';
 import { UPLINKS } from './uplinks.ts';
 import type { UciSection } from '../uci/model.ts';
+import { oncePerObject } from '../util/memo.ts';
 
 /** `by`: in their order, those that decide before it; none where nothing can match it at all. */
 export type Hidden = { section: UciSection; by: readonly Origin[] };
@@ -58,6 +59,16 @@ export const hidingRulesOf = (
   return isThere ? [...hidingRules] : undefined;
 };
 
+/** Once for all chains, and for all sections that are asked about. */
+const readOf = oncePerObject(({ chains }: Chains) => {
+  const rules = [...chains.values()].flat();
+  const spaceOf = (family: Family) => {
+    const space = new Space(family, rules);
+    return { space, fitting: oncePerObject(({ conditions }: ChainRule) => space.of(conditions)) };
+  };
+  return { rules, spaces: { 4: spaceOf(4), 6: spaceOf(6) } };
+});
+
 /** `decider`: whose rule has led to a chain; `box`: packets that its conditions let through. */
 type Way = { decider: Origin | undefined; box: Box };
 
@@ -72,18 +83,18 @@ class Flow {
   readonly #own: readonly ChainRule[] | undefined;
   readonly #most: number;
   readonly #space: Space;
-  readonly #known = new Map<ChainRule, ReturnType<Space['of']>>();
+  readonly #fitting: (rule: ChainRule) => ReturnType<Space['of']>;
   /** What each has decided, in the order of the kernel. */
   readonly #taken: { origin: Origin; box: Box }[] = [];
 
   /** `only`: of packets that this section matches, and about it alone. */
   constructor(firewall: Chains, family: Family, only?: UciSection) {
-    const rules = [...firewall.chains.values()].flat();
+    const { rules, spaces } = readOf(firewall);
     this.#firewall = firewall;
     this.#only = only;
     this.#most = only ? MAX_BOXES_OF_ONE : MAX_BOXES;
     this.#own = only && rules.filter(({ origin }) => isFrom(origin, only));
-    this.#space = new Space(family, rules);
+    ({ space: this.#space, fitting: this.#fitting } = spaces[family]);
   }
 
   through(chain: (typeof BASE)[number]): void {
@@ -144,10 +155,6 @@ class Flow {
         : [];
     if (decider && asked.length > 0) this.#decide(decider, asked, isExact);
     return [];
-  }
-
-  #fitting(rule: ChainRule): ReturnType<Space['of']> {
-    return this.#known.getOrInsertComputed(rule, () => this.#space.of(rule.conditions));
   }
 
   #decide(origin: Origin, boxes: readonly Box[], isExact: boolean): void {
