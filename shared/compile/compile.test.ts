@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ORDER_ANNOTATION } from '../names.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
+import { createCandidates } from './candidates.ts';
 import { compile } from './compile.ts';
 import { revisionOf } from './revision.ts';
 import { ASSUMED, type IpsecService } from '../resources/capabilities.ts';
@@ -282,6 +283,31 @@ describe('compile', () => {
         reason: 'InvalidSpec',
       });
     });
+  });
+
+  it('looks anew at names where another section of others stands for one', () => {
+    const candidates = createCandidates();
+    const input = inputOf([lan]);
+    const reasonBeside = (name: string) => {
+      const sections = [namedSection('zone', 'cfg02', { name })];
+      const observed = new Map([...input.observed, ['firewall', { name: 'firewall', sections }]]);
+      return compile({ ...input, observed }, candidates).verdicts[0]?.reason;
+    };
+    expect(['other', 'lan1', 'other'].map(reasonBeside)).toEqual([
+      'Applying',
+      'NameTaken',
+      'Applying',
+    ]);
+  });
+
+  it('says of a rule that is refused why it is now', () => {
+    const candidates = createCandidates();
+    const input = inputOf([lan]);
+    const messageAfter = (message: string) => {
+      const refused = new Map([[lan.metadata.uid, { revision: revisionOf(lan), message }]]);
+      return compile({ ...input, refused }, candidates).verdicts[0]?.message;
+    };
+    expect(['one', 'two'].map(messageAfter)).toEqual(['one', 'two']);
   });
 
   it('names why what a rule refers to is not in force', () => {
