@@ -2,7 +2,7 @@
  * The nine pods of the cases as ports of a network of a real Neutron, and what OVN makes of their
  * packets.
  */
-import { prefixOf } from '../../coordinator/controllers/security-groups/names.ts';
+import { prefixOf } from '../../coordinator/neutron/names.ts';
 import type { RunningNeutron } from './harness/neutron.ts';
 import { addressOfPod, ALL_PAIRS, PODS, type Probe } from '../kernel/policy/cases.ts';
 

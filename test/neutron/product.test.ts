@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { clusterMark, prefixOf } from '../../coordinator/controllers/security-groups/names.ts';
+import { clusterMark, prefixOf } from '../../coordinator/neutron/names.ts';
 import { createWorld, type World } from '../integration/coordinator/world.ts';
 import { startNeutron, type RunningNeutron } from './harness/neutron.ts';
 import type { Fault } from './harness/gate.ts';

@@ -20,9 +20,15 @@ import { annotate } from './annotate.ts';
 import { applySteps } from './apply.ts';
 import { portClaimsOf, namedPorts, type PortsAnnotation } from './claims.ts';
 import { createMembers } from './members.ts';
-import { clusterMark } from './names.ts';
+import { clusterMark } from '../../neutron/names.ts';
 import { watchNodes } from './nodes.ts';
-import { causeOf, createOutages, isWorthTelling, NO_NODES, type OutageCause } from './outage.ts';
+import {
+  causeOf,
+  createOutages,
+  isWorthTelling,
+  NO_NODES,
+  type OutageCause,
+} from '../../neutron/outage.ts';
 import { stepsFor } from './plan.ts';
 import { selectorsOf } from './policy-parts.ts';
 import { createPresent } from './present.ts';

@@ -13,7 +13,7 @@ import type { AnyPolicy, WatchedPod } from '../network-policy/kept.ts';
 import type { PolicyWorld } from '../network-policy/sources.ts';
 import type { PortClaims } from './claims.ts';
 import type { Members } from './members.ts';
-import type { OutageCause } from './outage.ts';
+import type { OutageCause } from '../../neutron/outage.ts';
 import { ownSelectorOf } from './policy-parts.ts';
 import type { PresentInNeutron } from './present.ts';
 import type { WantedResult } from './wanted.ts';

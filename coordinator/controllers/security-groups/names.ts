@@ -3,16 +3,11 @@
  * project leave each other alone. Pure.
  */
 import { createHash } from 'node:crypto';
+import { prefixOf } from '../../neutron/names.ts';
 
 /** Characters of a name or a description in Neutron. */
 const MOST = 255;
-const CLUSTER_DIGITS = 8;
 
-/** `clusterUid`: of something that lives as long as the cluster. */
-export const clusterMark = (clusterUid: string): string =>
-  clusterUid.replaceAll('-', '').slice(0, CLUSTER_DIGITS);
-
-export const prefixOf = (cluster: string): string => `sdewan/${cluster}/`;
 /** On all of our groups. */
 export const clusterTag = (cluster: string): string => `sdewan/${cluster}`;
 

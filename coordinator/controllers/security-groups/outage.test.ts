@@ -14,7 +14,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import type { PolicyReader, PolicyWorld } from '../network-policy/sources.ts';
 import { NeutronError } from '../../neutron/errors.ts';
-import { causeOf, createOutages } from './outage.ts';
+import { causeOf, createOutages } from '../../neutron/outage.ts';
 import { createSecurityGroupsController } from './controller.ts';
 import { followed } from './testing/followed.ts';
 import { createMemoryNeutron, type MemoryNeutron } from './testing/memory-neutron.ts';

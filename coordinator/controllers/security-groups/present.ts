@@ -8,7 +8,8 @@ import type {
 } from '../../neutron/neutron.ts';
 import { blockText, parseBlock } from '#shared/policy/address-blocks.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { DIRECTIONS, policyTag, prefixOf, type PolicyDirection } from './names.ts';
+import { prefixOf } from '../../neutron/names.ts';
+import { DIRECTIONS, policyTag, type PolicyDirection } from './names.ts';
 import type { GroupRule, Remote } from './types.ts';
 import { ruleText } from './policy-parts.ts';
 

@@ -6,7 +6,7 @@ import { createBackoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { own } from '#shared/util/own.ts';
-import type { NeutronError } from '../../neutron/errors.ts';
+import type { NeutronError } from './errors.ts';
 
 export type OutageReason =
   | 'InvalidCloud'
