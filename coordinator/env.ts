@@ -207,7 +207,7 @@ export const coordinatorEnvSchema = z.object({
     .text()
     .optional()
     .describe(
-      'File `clouds.yaml` of a mounted Secret, with the OpenStack in whose Neutron [policies are enforced](policies.md#in-neutron); read again for each token. Not set: OpenStack is never called.',
+      'File `clouds.yaml` of a mounted Secret, with the OpenStack in whose Neutron [policies are enforced](policies.md#in-neutron), and pods get [ports](network-ports.md#ports-in-neutron); read again for each token. Not set: OpenStack is never called.',
     ),
   SDEWAN_OPENSTACK_CLOUD: envField
     .text()

@@ -23,13 +23,20 @@ import type { ExposeOptions } from './controllers/generated-rules/kubernetes-ser
 import { createServices } from './controllers/generated-rules/kubernetes-services/controller.ts';
 import type { PolicyMetrics } from './controllers/network-policy/metrics.ts';
 import { createPoliciesController } from './controllers/network-policy/controller.ts';
-import { createNetworkPortsController } from './controllers/network-ports/controller.ts';
+import {
+  createNetworkPortsController,
+  type NetworkPortsController,
+} from './controllers/network-ports/controller.ts';
 import type { PortMetrics } from './controllers/network-ports/metrics.ts';
 import { createPolicyWorld } from './controllers/network-policy/sources.ts';
 import {
+  CLUSTER_NAMESPACE,
   createSecurityGroupsController,
+  type SecurityGroupsController,
   type SecurityGroupsDeps,
 } from './controllers/security-groups/controller.ts';
+import { clusterMark } from './neutron/names.ts';
+import type { NeutronPorts } from './neutron/ports.ts';
 
 export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
   /** Undefined: Services are ignored. */
@@ -42,7 +49,11 @@ export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
   rollOuts: RollOutMetrics;
   registries: RegistryOptions;
   /** Undefined: policies are not enforced there. */
-  neutron: Pick<SecurityGroupsDeps, 'neutron' | 'resyncMs' | 'exposeFailing'> | undefined;
+  neutron:
+    | (Pick<SecurityGroupsDeps, 'neutron' | 'resyncMs' | 'exposeFailing'> & {
+        neutron: NeutronPorts;
+      })
+    | undefined;
   policyMetrics: PolicyMetrics;
   portMetrics: PortMetrics;
 };
@@ -85,7 +96,22 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
 
   // One that looks after one namespace does not see the pods that policies are about.
   const world = options.namespace === undefined ? createPolicyWorld(options) : undefined;
-  const networkPorts = world && createNetworkPortsController(options);
+  const { neutron } = options;
+  const networkPorts: NetworkPortsController | undefined =
+    world &&
+    createNetworkPortsController({
+      ...options,
+      neutronOfPorts: neutron && {
+        calls: neutron.neutron,
+        resyncMs: neutron.resyncMs,
+        cluster: () => {
+          const uid = world.namespaceUid(CLUSTER_NAMESPACE);
+          return uid === undefined ? undefined : clusterMark(uid);
+        },
+        guardOf: (port, pod) => securityGroups?.guardOf(port, pod),
+        onPorts: () => securityGroups?.mark(),
+      },
+    });
   const fleet = createFleetController({
     ...common,
     addressWaitOf: (podUid) => networkPorts?.waitOf(podUid),
@@ -107,10 +133,16 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       podsOf: ({ namespace, purpose }) =>
         new Set(pods.ofPurpose(namespace, purpose).map(({ uid }) => uid)),
     });
-  const securityGroups =
+  const securityGroups: SecurityGroupsController | undefined =
     world &&
-    options.neutron &&
-    createSecurityGroupsController({ ...options, ...options.neutron, world });
+    neutron &&
+    createSecurityGroupsController({
+      ...options,
+      ...neutron,
+      world,
+      portsInNeutron: () => networkPorts?.portsInNeutron() ?? [],
+      onGuards: () => networkPorts?.onGuards(),
+    });
 
   return {
     onReport: fleet.mark,

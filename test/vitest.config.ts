@@ -178,7 +178,7 @@ export default defineConfig({
       // `npm run suite nightly neutron`.
       inOneRow(project('neutron', ['test/neutron/cases.test.ts'])),
       inOneRow(
-        project('neutron-product', ['test/neutron/product.test.ts'], {
+        project('neutron-product', ['test/neutron/{ports,product}.test.ts'], {
           globalSetup: [PROGRAMS, ...globalSetup],
         }),
       ),

@@ -144,6 +144,8 @@ export const createCalls = (options: NeutronOptions) => {
   };
 };
 
+export type Calls = ReturnType<typeof createCalls>;
+
 export const read = <T>(schema: z.ZodType<T>, { body }: Sent, what: string): T => {
   const parsed = parseUntrusted(schema, body);
   if (parsed.success) return parsed.data;

@@ -5,6 +5,7 @@
  */
 import * as z from 'zod';
 import { createCalls, read, type NeutronOptions } from './calls.ts';
+import { portCalls, type NeutronPorts } from './ports.ts';
 
 const portSchema = z.object({
   id: z.string(),
@@ -103,9 +104,11 @@ const IDS = 100;
 const PORTS = { path: 'ports', name: 'ports', item: portSchema };
 const GROUPS = { path: 'security-groups', name: 'security_groups', item: groupSchema };
 const ADDRESS_GROUPS = { path: 'address-groups', name: 'address_groups', item: addressGroupSchema };
-export const createNeutron = (options: NeutronOptions): Neutron => {
-  const { ask, list, make, project, remove } = createCalls(options);
+export const createNeutron = (options: NeutronOptions): Neutron & NeutronPorts => {
+  const calls = createCalls(options);
+  const { ask, list, make, project, remove } = calls;
   return {
+    ...portCalls(calls),
     ports: async ({ ids } = {}, signal) => {
       if (ids === undefined) return list(PORTS, [], signal);
       const found: NeutronPort[] = [];

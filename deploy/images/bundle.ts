@@ -17,9 +17,9 @@ import { writeLicenses } from './licenses.ts';
  * A bundle above this has caught something that it should not: a whole client library, a test. The
  * X.509 library is 0.35 MB, the CLI 0.16 MB, roll-outs 0.03 MB, the dashboard 0.08 MB,
  * NetworkPolicies 0.03 MB, WebSockets 0.05 MB, what `sdewan install` applies 0.05 MB, what `sdewan
- * docs` shows 0.04 MB, traces 0.05 MB, reading tars 0.03 MB, network ports 0.06 MB.
+ * docs` shows 0.04 MB, traces 0.05 MB, reading tars 0.03 MB, network ports 0.08 MB.
  */
-export const MAX_BUNDLE_BYTES = 2_560_000;
+export const MAX_BUNDLE_BYTES = 2_580_000;
 
 /** English is zod's default. */
 const ZOD_LANGUAGES = /node_modules\/zod\/.*\/locales\/(?!en\.|index\.)/;

@@ -113,7 +113,10 @@ export const portsViewOf = (facts: PortsFacts): PortsView => {
     ports: ports
       .filter(({ spec }) => names.has(spec.network))
       .filter(({ spec }) => namespace === undefined || spec.claim.namespace === namespace)
-      .sort((a, b) => order(a.spec.network, b.spec.network) || a.spec.index - b.spec.index)
+      .sort(
+        (a, b) =>
+          order(a.spec.network, b.spec.network) || (a.spec.index ?? 0) - (b.spec.index ?? 0),
+      )
       .map((port) => portOf(port, facts.pods && podsByUid)),
     foreign: networks.flatMap((network) => foreignIn(network, facts)),
     waiting: pods

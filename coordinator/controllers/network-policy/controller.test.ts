@@ -129,6 +129,7 @@ const setUp = (there: Record<string, object[]>, ms: (what: string) => number) =>
     },
     policies: () => [...known],
     policy: () => undefined,
+    pod: () => undefined,
     podsWithPorts: () => [],
     groups,
     namespaceUid: () => undefined,

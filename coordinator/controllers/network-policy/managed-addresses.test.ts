@@ -58,7 +58,7 @@ describe('the addresses of a pod that policies count', () => {
 
   it('are none of a router, and in a managed network none of a pod that no node runs', () => {
     const network = adopted();
-    const subnets = network.spec.subnets.map((one) => ({ ...one, gateway: '10.1.0.3' }));
+    const subnets = network.spec.subnets?.map((one) => ({ ...one, gateway: '10.1.0.3' }));
     const routed = { ...network, spec: { ...network.spec, subnets } };
     expect(withManaged(forged, [routed], []).secondAddresses).toEqual([other]);
     const idle = { ...forged, isUnscheduled: true } as const;

@@ -79,8 +79,8 @@ const namesOf = (network: ManagedNetwork): string[] =>
 const partOf = (network: ManagedNetwork): unknown => [namesOf(network), reservedOf(network)];
 
 /** Those of routers: no pod may have them isolated. */
-const reservedOf = ({ spec }: ManagedNetwork): string[] =>
-  spec.subnets.flatMap(({ gateway, excluded = [] }) => [
+const reservedOf = ({ spec: { subnets = [] } }: ManagedNetwork): string[] =>
+  subnets.flatMap(({ gateway, excluded = [] }) => [
     ...(gateway === undefined ? [] : [gateway]),
     ...excluded,
   ]);

@@ -162,7 +162,7 @@ describe('with two who enforce', () => {
     const lan = groupId({ ...group, scope });
     const network = (some: object): Written => {
       const { spec } = networkObject({ names: ['x/lan'] });
-      const subnets = spec.subnets.map((subnet) => ({ ...subnet, ...some }));
+      const subnets = spec.subnets?.map((subnet) => ({ ...subnet, ...some }));
       const conditions = [
         { type: 'Adopted', status: 'True', reason: 'Adopted', message: '', lastTransitionTime: '' },
       ];

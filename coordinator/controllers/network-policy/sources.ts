@@ -47,6 +47,7 @@ export type PolicyWorld = {
   /** What was made first comes first. */
   policies: () => AnyPolicy[];
   policy: (uid: string) => WatchedPolicy | undefined;
+  pod: (uid: string) => WatchedPod | undefined;
   /** Those that say something of ports in Neutron. */
   podsWithPorts: () => WatchedPod[];
   groups: Omit<LiveGroups, 'follow' | 'put' | 'relabel'>;
@@ -129,6 +130,7 @@ export const createPolicyWorld = ({ client, clock, log }: PolicyWorldOptions): P
         .sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
         .map(({ policy }) => policy),
     policy: (uid) => policies.store.byUid(uid) ?? others.store.byUid(uid),
+    pod: (uid) => pods.store.byUid(uid),
     podsWithPorts: () => pods.store.by('ports', WITH_PORTS),
     groups,
     namespaceUid: (name) => namespaces.store.byName('', name)?.metadata.uid,

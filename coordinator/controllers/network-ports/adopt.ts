@@ -4,11 +4,11 @@
  */
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
-import { claimOf, nameOfPod, portName } from './decide.ts';
+import { claimOf, nameOfPod } from './decide.ts';
 import type { Keepers } from './keepers.ts';
 import { presentOf, type PortPod, type PresentAddresses } from './objects.ts';
 import type { PortSources } from './sources.ts';
-import { addressesAt, commonIndexOf, macAt, type Plan } from './subnets.ts';
+import { addressesAt, commonIndexOf, macAt, portName, type Plan } from './subnets.ts';
 import type { PortWrites } from './writes.ts';
 
 type Deps = { sources: PortSources; writes: PortWrites; keepers: Keepers; signal: AbortSignal };
@@ -59,9 +59,9 @@ const adoptOne = async (
     claim: claimOf({ ...metadata, owner, keeper }, present.interface),
     managed: false,
   };
-  const there = sources.port(portName(name, index));
+  const there = sources.port(portName(spec));
   if (there === undefined && (await writes.create(spec, signal))) return undefined;
-  const user = sources.port(portName(name, index))?.spec.claim;
+  const user = sources.port(portName(spec))?.spec.claim;
   return user?.uid === metadata.uid
     ? undefined
     : `pod ${user ? nameOfPod(user) : 'of another claim'} has it`;

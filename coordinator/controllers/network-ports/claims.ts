@@ -1,22 +1,23 @@
 /** The NetworkPorts of one network, kept as they change, so that no look goes over all of them. */
 import { Index } from '#shared/kube/informer/key-index.ts';
-import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 
 export const isReleased = ({ status }: NetworkPort): boolean => status?.releasedAt !== undefined;
 
 export class Claims {
-  readonly #at = new Map<number, NetworkPort>();
-  /** Indexes, as text, by what follows. */
+  /** By index, as text; those in Neutron by MAC. */
+  readonly #at = new Map<string, NetworkPort>();
   readonly #found = new Index();
 
   constructor(ports: readonly NetworkPort[] = []) {
-    for (const port of ports) this.set(port.spec.index, port);
+    for (const port of ports) this.set(port.spec, port);
   }
 
-  set(index: number, port: NetworkPort | undefined): void {
-    if (port) this.#at.set(index, port);
-    else this.#at.delete(index);
-    this.#found.set(String(index), port ? keysOf(port) : []);
+  set({ index, mac }: NetworkPortSpec, port: NetworkPort | undefined): void {
+    const id = String(index ?? mac);
+    if (port) this.#at.set(id, port);
+    else this.#at.delete(id);
+    this.#found.set(id, port ? keysOf(port) : []);
   }
 
   /** Those that rest as well. */
@@ -25,7 +26,7 @@ export class Claims {
   }
 
   at(index: number): NetworkPort | undefined {
-    return this.#at.get(index);
+    return this.#at.get(String(index));
   }
 
   ofPod(uid: string): NetworkPort[] {
@@ -36,25 +37,33 @@ export class Claims {
     return this.#by(keeperKey(uid));
   }
 
+  /** That in Neutron with the MAC or one of the addresses. */
+  inNeutron(mac: string, addresses: readonly string[]): NetworkPort | undefined {
+    return this.#at.get(mac) ?? addresses.flatMap((text) => this.#by(addressKey(text)))[0];
+  }
+
   /** How many addresses of its share a namespace has. */
   countOf(namespace: string): number {
     return this.#found.ids(shareKey(namespace)).size;
   }
 
   #by(key: string): NetworkPort[] {
-    return [...this.#found.ids(key)].flatMap((index) => this.#at.get(Number(index)) ?? []);
+    return [...this.#found.ids(key)].flatMap((id) => this.#at.get(id) ?? []);
   }
 }
 
 const podKey = (uid: string): string => `pod ${uid}`;
 const keeperKey = (uid: string): string => `keeper ${uid}`;
+const addressKey = (text: string): string => `address ${text}`;
 const shareKey = (namespace: string): string => `share ${namespace}`;
 
 const keysOf = (port: NetworkPort): string[] => {
-  const { keeper, namespace, uid } = port.spec.claim;
+  const { addresses, claim, index } = port.spec;
+  const { keeper, namespace, uid } = claim;
   return [
     podKey(uid),
     ...(keeper ? [keeperKey(keeper.uid)] : []),
+    ...(index === undefined ? addresses.map(addressKey) : []),
     ...(isReleased(port) ? [] : [shareKey(namespace)]),
   ];
 };

@@ -33,7 +33,6 @@ import {
   isKept,
   isOfSlot,
   nameOfPod,
-  portName,
   type Claim,
   type KnownNetwork,
   type PortStep,
@@ -48,15 +47,27 @@ import { isAdopted, statusOf, type NetworkFacts } from './network-status.ts';
 import { createAttachments, type Attachments } from './attachments.ts';
 import { isGated, portNodes, portPods, presentOf, type PortNode, type PortPod } from './objects.ts';
 import { PortSources } from './sources.ts';
+import {
+  createNeutronPorts,
+  type NeutronOfPorts,
+  type NeutronPortsController,
+} from './neutron/controller.ts';
+import { portName, randomMac } from './subnets.ts';
 import { createPortWrites, type PortWrites } from './writes.ts';
 
 export type NetworkPortsDeps = ControllerDeps & {
   client: KubeClient;
   record: (event: RecordedEvent) => void;
   portMetrics: PortMetrics;
+  /** Undefined: there is no cloud, and networks of Neutron give nothing. */
+  neutronOfPorts?: NeutronOfPorts | undefined;
 };
 
 export type NetworkPortsController = {
+  /** The policies' controller has set groups of ports. */
+  onGuards: () => void;
+  /** In Neutron, with the pods that have them. */
+  portsInNeutron: () => readonly { port: string; interface: string; pod: string }[];
   /** Why a pod has no addresses yet; undefined: it waits for none, as far as is known. */
   waitOf: (podUid: string) => string | undefined;
   run: (signal: AbortSignal) => Promise<void>;
@@ -75,6 +86,8 @@ const LOOKS_PER_LIST = 300;
 const MAX_ATTEMPTS = 64;
 /** Longer than the leader takes until it gives addresses. */
 const STANDBY_MS = 5_000;
+/** Neutron takes a second or two for a port. */
+const WORTH_TELLING_S = 5;
 
 type Reconciler = {
   pod: (uid: string, signal: AbortSignal) => Promise<Outcome>;
@@ -83,35 +96,18 @@ type Reconciler = {
 };
 
 export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPortsController => {
-  const { client, clock, leadership, log, metrics, portMetrics, record } = deps;
+  const { clock, leadership, log, metrics, portMetrics } = deps;
+  const parts = createParts(deps, (key, ms) => controller.mark(key, ms));
+  const { announcer, neutron, sources } = parts;
   const leads = (): boolean => leadership.term() !== undefined;
-  const announcer = createAnnouncer(record, clock);
-  const sources = new PortSources({
-    client,
-    clock,
-    log,
-    onNetwork: (name) => controller.mark(`network ${name}`, STATUS_COALESCE_MS),
-    onPort: (name) => controller.mark(`port ${name}`),
-    onPod: (uid) => controller.mark(`pod ${uid}`),
-    onGone: announcer.forget,
-  });
   portMetrics.expose(
     () => (leads() ? sources.networks.store.list() : []),
     () => (leads() ? sources.waiting().length : 0),
   );
-  const writes = createPortWrites(client, sources, clock);
-  const common = {
-    ...deps,
-    sources,
-    writes,
-    announcer,
-    keepers: createKeepers(client),
-    attachments: createAttachments(client, clock),
-  };
   const reconciler: Reconciler = {
-    pod: createPodReconciler(common),
-    port: createPortReconciler(common),
-    network: createNetworkReconciler(common),
+    pod: createPodReconciler(parts),
+    port: createPortReconciler(parts),
+    network: createNetworkReconciler(parts),
   };
   const controller = createController<true>({
     metrics,
@@ -130,43 +126,21 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
       return what === 'port' ? reconciler.port(id, signal) : reconciler.network(id, signal);
     },
     fieldsOf: (key) => ({ key }),
-    groupOf: (key) => turnOf(key),
+    groupOf: (key) => sources.turnOf(key),
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
   });
 
-  /**
-   * Any user with the right to make pods makes any number that wait; in a namespace they do not
-   * wait for its thousands of NetworkPorts, all of which are looked at after a start.
-   */
-  const turnOf = (key: string): string => {
-    const [what = '', id = ''] = key.split(' ', 2);
-    const pod = what === 'pod' ? sources.pods.store.byUid(id)?.metadata : undefined;
-    const port = what === 'port' ? sources.port(id)?.spec.claim : undefined;
-    return `${what} ${(pod ?? port)?.namespace ?? ''}`;
-  };
-
-  /** Elsewhere no pod is watched. */
-  const untilUsed = async (signal: AbortSignal): Promise<void> => {
-    for (let looks = 0; !signal.aborted; looks += 1) {
-      if (sources.isUsed()) return;
-      if (looks % LOOKS_PER_LIST === 0 && (await waitsAny(signal))) return;
-      await clock.sleep(UNWANTED_AGAIN_MS, signal).catch(() => undefined);
-    }
-  };
-  /** The last network may be gone, and a pod still wait for it. */
-  const waitsAny = async (signal: AbortSignal): Promise<boolean> => {
-    if (!leads()) return false;
-    try {
-      const { items } = await client.list(portPods, { fieldSelector: 'spec.nodeName=', signal });
-      return items.some(isGated);
-    } catch (err) {
-      if (!signal.aborted) log.debug({ err }, 'failed to look for pods that wait for addresses');
-      return false;
-    }
-  };
-
   return {
+    onGuards: () => sources.markWaiting(),
+    portsInNeutron: () =>
+      sources
+        .portsInNeutron()
+        .flatMap(({ spec: { claim }, status }) =>
+          status?.portID === undefined
+            ? []
+            : [{ port: status.portID, interface: claim.interface, pod: claim.uid }],
+        ),
     waitOf: (podUid) => {
       const pod = sources.pods.store.byUid(podUid);
       return pod && isGated(pod) ? announcer.waitOf(podUid) : undefined;
@@ -174,11 +148,11 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
     run: async (signal) => {
       await untilLeaderIsAhead(deps, signal);
       const early = [sources.networks.run(signal), sources.ports.run(signal)];
-      await untilUsed(signal);
-      const late = signal.aborted
-        ? []
-        : [sources.pods, sources.nodes, sources.virtualAddresses, controller];
-      await Promise.all([...early, ...late.map((each) => each.run(signal))]);
+      await untilUsed(parts, signal);
+      const { pods, nodes, virtualAddresses } = sources;
+      const late = signal.aborted ? [] : [pods, nodes, virtualAddresses, controller];
+      const inNeutron = signal.aborted ? undefined : neutron?.run(signal);
+      await Promise.all([...early, ...late.map((each) => each.run(signal)), inNeutron]);
     },
   };
 };
@@ -197,17 +171,90 @@ const untilLeaderIsAhead = async (
   await clock.sleep(STANDBY_MS, either).catch(() => undefined);
 };
 
+/** Elsewhere no pod is watched. */
+const untilUsed = async (parts: Common, signal: AbortSignal): Promise<void> => {
+  for (let looks = 0; !signal.aborted; looks += 1) {
+    if (parts.sources.isUsed()) return;
+    if (looks % LOOKS_PER_LIST === 0 && (await waitsAny(parts, signal))) return;
+    await parts.clock.sleep(UNWANTED_AGAIN_MS, signal).catch(() => undefined);
+  }
+};
+/** The last network may be gone, and a pod still wait for it. */
+const waitsAny = async (
+  { client, leadership, log }: Common,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if (leadership.term() === undefined) return false;
+  try {
+    const { items } = await client.list(portPods, { fieldSelector: 'spec.nodeName=', signal });
+    return items.some(isGated);
+  } catch (err) {
+    if (!signal.aborted) log.debug({ err }, 'failed to look for pods that wait for addresses');
+    return false;
+  }
+};
+
 type Common = NetworkPortsDeps & {
   sources: PortSources;
   writes: PortWrites;
   keepers: Keepers;
   attachments: Attachments;
   announcer: ReturnType<typeof createAnnouncer>;
+  neutron: NeutronPortsController | undefined;
 };
+
+const createParts = (
+  deps: NetworkPortsDeps,
+  mark: (key: string, delayMs?: number) => void,
+): Common => {
+  const { client, clock, log, neutronOfPorts, record } = deps;
+  const announcer = createAnnouncer(record, clock);
+  const onNetwork = (name: string): void => mark(`network ${name}`, STATUS_COALESCE_MS);
+  const onPod = (uid: string): void => mark(`pod ${uid}`);
+  const sources = new PortSources({
+    client,
+    clock,
+    log,
+    onNetwork: (name) => {
+      onNetwork(name);
+      neutron?.onNetwork(name);
+    },
+    onPort: (name) => {
+      mark(`port ${name}`);
+      const port = sources.port(name);
+      if (!port || !isOfNeutron(port)) return;
+      neutron?.onPort(port);
+      neutronOfPorts?.onPorts();
+      onPod(port.spec.claim.uid);
+    },
+    onPod,
+    onGone: announcer.forget,
+    neutronPlan: (network) => neutron?.planOf(network) ?? NO_CLOUD,
+    fullOf: (network) => neutron?.fullOf(network),
+  });
+  const writes = createPortWrites(client, sources, clock);
+  const common = { ...deps, sources, writes, announcer };
+  const neutron =
+    neutronOfPorts && createNeutronPorts({ ...common, ...neutronOfPorts, onNetwork, onPod });
+  return {
+    ...common,
+    neutron,
+    keepers: createKeepers(client),
+    attachments: createAttachments(client, clock),
+  };
+};
+
+const NO_CLOUD = {
+  reason: 'NoCloud',
+  problem: 'the coordinator has no cloud: SDEWAN_OPENSTACK_CLOUD_FILE is not set',
+};
+
+const isOfNeutron = ({ spec }: NetworkPort): boolean => spec.index === undefined;
 
 const createPodReconciler = (deps: Common): Reconciler['pod'] => {
   const { announcer, attachments, client, clock, keepers, log, portMetrics, sources, writes } =
     deps;
+  const { giveBack, letGo } = createReturns(deps);
   /** As the watch shows them still. */
   const opened = new WeakSet<PortPod>();
 
@@ -229,6 +276,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
       },
       lacksOf: attachments.lacks,
       isNodeSilent: sources.isNodeSilent,
+      randomMac,
     };
   };
 
@@ -244,34 +292,31 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
     return unmanaged.some(({ name }) => items.some(({ spec }) => spec.names.includes(name)));
   };
 
-  /** What earlier looks have claimed beside these. It was never on this pod. */
-  const giveBack = async (uid: string, claims: readonly Claim[], signal: AbortSignal) => {
-    for (const port of besides(sources.portsOfPod(uid), claims)) {
-      if (!isHeld(port)) continue;
-      if (port.spec.claim.before === undefined) await writes.remove(port, signal);
-      else await writes.leave(port, 'keptSince', signal);
-    }
-  };
-
-  /** What is kept for a pod that asks for it no longer. */
-  const letGo = async (pod: WaitingPod, claims: readonly Claim[], signal: AbortSignal) => {
-    const { keeper } = pod;
-    if (!isKeeper(keeper)) return;
-    for (const port of besides(sources.portsOfKeeper(keeper.uid), claims))
-      if (isKept(port) && isOfSlot(port, pod)) await writes.leave(port, 'releasedAt', signal);
-  };
-
-  /** All or none. */
+  /** All or none, where it will not get what it has claimed. */
   const leaveWaiting = async (pod: PortPod, wait: Wait, signal: AbortSignal): Promise<Outcome> => {
-    announcer.waits(pod, wait);
+    const { isPassing } = wait;
+    if (!isPassing || ageOf(pod, clock) > WORTH_TELLING_S) announcer.waits(pod, wait);
+    if (isPassing) return { againInMs: SOON_MS };
     await giveBack(pod.metadata.uid, [], signal);
     return { failed: wait.reason, againInMs: AGAIN_MS };
   };
 
-  const noteOpened = (pod: PortPod, claims: readonly Claim[]): void => {
-    opened.add(pod);
-    announcer.assigned(pod, claims);
-    if (claims.length > 0) portMetrics.opened(ageOf(pod, clock));
+  const open = async (
+    pod: PortPod,
+    claims: readonly Claim[],
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const outcome = await writes.open(pod, claims, signal);
+    if (outcome === 'opened') {
+      opened.add(pod);
+      announcer.assigned(pod, claims);
+      if (claims.length > 0) portMetrics.opened(ageOf(pod, clock));
+    }
+    if (outcome !== 'forbidden') return 'done';
+    announcer.forbidden(pod);
+    const { namespace, name } = pod.metadata;
+    log.warn({ namespace, pod: name }, 'the coordinator may not write the addresses of a pod');
+    return { failed: 'Forbidden', againInMs: AGAIN_MS };
   };
 
   return async (uid, signal) => {
@@ -298,15 +343,45 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
       if (made.includes(false)) continue;
       await giveBack(uid, claims, signal);
       await letGo(waiting, claims, signal);
-      const outcome = await writes.open(pod, claims, signal);
-      if (outcome === 'opened') noteOpened(pod, claims);
-      if (outcome !== 'forbidden') return 'done';
-      announcer.forbidden(pod);
-      log.warn({ namespace, pod: name }, 'the coordinator may not write the addresses of a pod');
-      return { failed: 'Forbidden', againInMs: AGAIN_MS };
+      const wait = waitInNeutron(claims, deps);
+      if (wait) return await leaveWaiting(pod, wait, signal);
+      return await open(pod, claims, signal);
     }
     return OVERTAKEN;
   };
+};
+
+const createReturns = ({ sources, writes }: Pick<Common, 'sources' | 'writes'>) => ({
+  /** What earlier looks have claimed beside these. It was never on this pod. */
+  giveBack: async (uid: string, claims: readonly Claim[], signal: AbortSignal): Promise<void> => {
+    for (const port of besides(sources.portsOfPod(uid), claims)) {
+      if (!isHeld(port)) continue;
+      if (port.spec.claim.before !== undefined) await writes.leave(port, 'keptSince', signal);
+      else if (isOfNeutron(port)) await writes.leave(port, 'releasedAt', signal);
+      else await writes.remove(port, signal);
+    }
+  },
+
+  /** What is kept for a pod that asks for it no longer. */
+  letGo: async (pod: WaitingPod, claims: readonly Claim[], signal: AbortSignal): Promise<void> => {
+    const { keeper } = pod;
+    if (!isKeeper(keeper)) return;
+    for (const port of besides(sources.portsOfKeeper(keeper.uid), claims))
+      if (isKept(port) && isOfSlot(port, pod)) await writes.leave(port, 'releasedAt', signal);
+  },
+});
+
+/** Undefined: each port of Neutron is there, and has its groups. */
+const waitInNeutron = (
+  claims: readonly Claim[],
+  { neutron, sources }: Pick<Common, 'neutron' | 'sources'>,
+): Wait | undefined => {
+  for (const { spec } of claims) {
+    const port = sources.port(portName(spec));
+    const wait = port && isOfNeutron(port) ? neutron?.waitOf(port) : undefined;
+    if (wait) return wait;
+  }
+  return undefined;
 };
 
 /** Seconds. */
@@ -314,12 +389,12 @@ const ageOf = ({ metadata }: PortPod, clock: Pick<Clock, 'now'>): number =>
   Math.max(0, clock.now() - Date.parse(metadata.creationTimestamp)) / 1_000;
 
 const besides = (ports: readonly NetworkPort[], claims: readonly Claim[]): NetworkPort[] => {
-  const names = new Set(claims.map(({ spec }) => portName(spec.network, spec.index)));
+  const names = new Set(claims.map(({ spec }) => portName(spec)));
   return ports.filter(({ metadata }) => !names.has(metadata.name));
 };
 
 const createPortReconciler = (deps: Common): Reconciler['port'] => {
-  const { announcer, client, clock, keepers, log, sources, writes } = deps;
+  const { announcer, client, clock, keepers, log, neutron, sources, writes } = deps;
 
   /** By uid: another pod of the name is another pod. */
   const isThere = async (port: NetworkPort, signal: AbortSignal): Promise<boolean> => {
@@ -360,6 +435,10 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
   const take = async (port: NetworkPort, next: PortStep, signal: AbortSignal): Promise<Outcome> => {
     if (next.step === 'rest') return { againInMs: next.forMs };
     if (next.step === 'release') return await release(port, signal);
+    if (next.step === 'delete' && isOfNeutron(port)) {
+      neutron?.release(port.metadata.name);
+      return neutron ? 'done' : { failed: NO_CLOUD.reason, againInMs: AGAIN_MS };
+    }
     if (next.step === 'delete') return (await writes.remove(port, signal)) ? 'done' : OVERTAKEN;
     if (next.step === 'note') {
       return (await writes.note(port, next.node, signal)) ? 'done' : OVERTAKEN;
@@ -395,21 +474,23 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
 const createNetworkReconciler =
   (deps: Common): Reconciler['network'] =>
   async (name, signal) => {
-    const { announcer, attachments, client, clock, keepers, sources, writes } = deps;
+    const { attachments, client, clock, keepers, neutron, sources, writes } = deps;
     const network = sources.networks.store.byName('', name);
     if (!network) return 'done';
     const unobeyed = await unobeyedOf(network, attachments, signal);
     const outcome = unobeyed.length > 0 ? { againInMs: AGAIN_MS } : 'done';
     const plan = sources.planFor(network);
+    const sweepHeld = neutron?.sweepHeld(name);
     type Said = Pick<NetworkFacts, 'adopting' | 'plan' | 'conflicts'>;
     const say = async (object: ManagedNetwork, facts: Said) => {
-      const known = { ...sources.known(object), unobeyed, now: clock.now(), ...facts };
+      const known = { ...sources.known(object), unobeyed, sweepHeld, now: clock.now(), ...facts };
       const status = statusOf(known);
       if (isDeepStrictEqual(status, object.status)) return object;
       const fence = { client, resource: managedNetworkResource, object };
       return await replaceStatus(fence, status, { signal });
     };
-    const isNew = !('problem' in plan) && !isAdopted(network);
+    // In Neutron nothing is adopted: it gives no address twice itself.
+    const isNew = !('problem' in plan) && !isAdopted(network) && !plan.neutron;
     const begun = (): Said => ({
       plan: sources.known(network).plan,
       adopting: sources.runningPods(network).flatMap((pod) => presentOf(pod, network)).length,
@@ -419,12 +500,16 @@ const createNetworkReconciler =
     const conflicts = isNew
       ? await adopt(network, plan, { keepers, sources, writes, signal })
       : (network.status?.conflicts ?? []);
-    for (const pod of sources.podsNaming(network))
-      if (pod.isCnf && !isGated(pod) && sources.portsOfPod(pod.metadata.uid).length === 0)
-        announcer.unmanaged(pod, [name]);
+    tellUnmanaged(network, deps);
     await say(object, { plan, conflicts });
     return outcome;
   };
+
+const tellUnmanaged = (network: ManagedNetwork, { announcer, sources }: Common): void => {
+  for (const pod of sources.podsNaming(network))
+    if (pod.isCnf && !isGated(pod) && sources.portsOfPod(pod.metadata.uid).length === 0)
+      announcer.unmanaged(pod, [network.metadata.name]);
+};
 
 /** Names of Nodus' networks have no namespace. */
 const unobeyedOf = async (

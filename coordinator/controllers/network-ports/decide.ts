@@ -8,7 +8,17 @@ import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-netwo
 import { isReleased, type Claims } from './claims.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
 import type { Keeper } from './keepers.ts';
-import { addressesAt, commonIndexOf, macAt, withLengths, type Plan } from './subnets.ts';
+import { claimInNeutron, isAskedInNeutron } from './neutron/claim.ts';
+import {
+  addressesAt,
+  commonIndexOf,
+  macAt,
+  NOT_ASKED,
+  portName,
+  withLengths,
+  type Plan,
+  type Unplanned,
+} from './subnets.ts';
 
 /** Caches, conntrack and policies still know the address for so long. */
 export const REST_MS = 30_000;
@@ -36,10 +46,12 @@ export type Foreign = {
 
 export type KnownNetwork = {
   object: ManagedNetwork;
-  /** `problem`: why it gives nothing to any pod. `isAdopting`: not yet. */
-  plan: Plan | { problem: string; isAdopting?: true };
+  /** `problem`: why it gives nothing to any pod. */
+  plan: Plan | Unplanned;
   /** Its NetworkPorts, those that rest as well. */
   ports: Claims;
+  /** Why Neutron makes no more ports in it, in words. */
+  full?: string | undefined;
 } & Foreign;
 
 export type View = {
@@ -48,6 +60,7 @@ export type View = {
   /** What an attachment of Multus does not take: `ips`, `mac`. */
   lacksOf: (attachment: string) => string | undefined;
   isNodeSilent: PortFacts['isNodeSilent'];
+  randomMac: () => string;
 };
 
 export type WaitReason =
@@ -58,8 +71,16 @@ export type WaitReason =
   | 'NetworkNotReady'
   | 'NoFreeAddress'
   | 'NotObeyed'
-  | 'PodBefore';
-export type Wait = { reason: WaitReason; message: string; networks: readonly string[] };
+  | 'PodBefore'
+  /** Its port in Neutron is not there, or has no security groups yet. */
+  | 'PortNotReady';
+export type Wait = {
+  reason: WaitReason;
+  message: string;
+  networks: readonly string[];
+  /** Nothing says that it will not have what it has claimed. */
+  isPassing?: true;
+};
 
 export type Claim = {
   ask: Ask;
@@ -72,8 +93,6 @@ export type Claim = {
   resting?: NetworkPort;
 };
 export type Decision = { wait: Wait } | { claims: readonly Claim[] };
-
-export const portName = (network: string, index: number): string => `${network}-${index}`;
 
 /** No pod has it, and the next one of its owner gets it. */
 export const isKept = (port: NetworkPort): boolean =>
@@ -141,7 +160,11 @@ const claimFor = (
       'AddressNotAllowed',
       `namespace ${pod.namespace} gets no address of network ${network}: spec.namespaces has ${few(namespaces) || 'none'}`,
     );
-  if ('problem' in plan) return wait('NetworkNotReady', `network ${network}: ${plan.problem}`);
+  if ('problem' in plan)
+    return {
+      ...wait('NetworkNotReady', `network ${network}: ${plan.problem}`),
+      ...(plan.reason === NOT_ASKED && { isPassing: true }),
+    };
   const own = ports
     .ofPod(pod.uid)
     .find((port) => isOf(port, pod.uid, ask.interface) && isAsked(port, ask, plan));
@@ -150,7 +173,7 @@ const claimFor = (
   if (kept && 'held' in kept) return wait('PodBefore', kept.held);
   if (kept) return { ask, network, plan, has: false, ...kept };
   const chosen = before.filter((claim) => claim.network === network);
-  const found = newFor({ ask, pod, known, plan, chosen });
+  const found = newFor({ ask, pod, known, plan, chosen, randomMac: view.randomMac });
   return 'reason' in found ? wait(found.reason, found.problem) : found;
 };
 
@@ -158,14 +181,19 @@ const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string }
   const { ask, pod, known, plan, chosen } = wanted;
   const exceeded = shareExceeded(pod, known, chosen);
   if (exceeded !== undefined) return { reason: 'NoFreeAddress', problem: exceeded };
+  const { name: network, uid } = known.object.metadata;
+  const claim = claimOf(pod, ask.interface);
+  const inNeutron = plan.neutron && claimInNeutron({ ...wanted, neutron: plan.neutron, usersOf });
+  if (inNeutron)
+    return 'reason' in inNeutron
+      ? inNeutron
+      : { ask, network, plan, spec: { network, ...inNeutron, claim, managed: true }, has: false };
   const found = indexFor(wanted);
   if ('problem' in found)
     return { reason: ask.fixed.length > 0 ? 'FixedAddressNotFree' : 'NoFreeAddress', ...found };
   const { index, resting } = found;
-  const { name: network, uid } = known.object.metadata;
   const mac = ask.mac?.toLowerCase() ?? macAt(uid, index);
   const addresses = addressesAt(plan, index);
-  const claim = claimOf(pod, ask.interface);
   const spec = { network, index, mac, addresses, claim, managed: true };
   return { ask, network, plan, spec, has: false, ...(resting && { resting }) };
 };
@@ -266,6 +294,7 @@ type Wanted = {
   plan: Plan;
   /** For other interfaces of the pod. */
   chosen: readonly Claim[];
+  randomMac: View['randomMac'];
 };
 
 const indexFor = ({
@@ -306,7 +335,8 @@ const isOf = (port: NetworkPort, uid: string, name: string): boolean =>
 
 /** The annotation can have changed since it was claimed. */
 const isAsked = ({ spec }: NetworkPort, { fixed, mac }: Ask, plan: Plan): boolean =>
-  (fixed.length === 0 || commonIndexOf(plan, fixed) === spec.index) &&
+  (fixed.length === 0 ||
+    (plan.neutron ? isAskedInNeutron(spec, fixed) : commonIndexOf(plan, fixed) === spec.index)) &&
   (mac === undefined || mac.toLowerCase() === spec.mac);
 
 const fixedIndex = (
@@ -324,16 +354,13 @@ const fixedIndex = (
     return { problem: `${wanted}: network ${network} gives ${plan.range}` };
   if (isFree(index)) return index;
   const port = ports.at(index);
-  const user = port
-    ? `pod ${nameOfPod(port.spec.claim)}`
-    : (foreign.get(index) ?? 'the pod itself');
-  return {
-    problem: `${wanted}: ${user} ${howHeld(port)}, of ${plan.range} of network ${network}`,
-  };
+  const user = port ? usersOf(port) : `${foreign.get(index) ?? 'the pod itself'} has it`;
+  return { problem: `${wanted}: ${user}, of ${plan.range} of network ${network}` };
 };
 
-const howHeld = (port: NetworkPort | undefined): string => {
-  if (port === undefined) return 'has it';
+const usersOf = (port: NetworkPort): string => `pod ${nameOfPod(port.spec.claim)} ${howHeld(port)}`;
+
+const howHeld = (port: NetworkPort): string => {
   const { keeper } = port.spec.claim;
   if (isKept(port)) return `had it, and ${keeper?.kind} ${keeper?.name} keeps it`;
   return isReleased(port) ? 'had it until some seconds ago' : 'has it';
@@ -365,9 +392,7 @@ export const annotationsFor = (
   }));
   return {
     annotations: filled(texts, given),
-    ports: Object.fromEntries(
-      claims.map(({ ask, spec }) => [ask.interface, portName(spec.network, spec.index)]),
-    ),
+    ports: Object.fromEntries(claims.map(({ ask, spec }) => [ask.interface, portName(spec)])),
   };
 };
 

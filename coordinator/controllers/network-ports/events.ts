@@ -6,7 +6,8 @@ import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { NETWORK_PORTS_ANNOTATION, PORTS_ROLE } from '#shared/names.ts';
-import { portName, type Claim, type Wait } from './decide.ts';
+import type { Claim, Wait } from './decide.ts';
+import { portName } from './subnets.ts';
 
 const TELL_AGAIN_MS = 30 * 60_000;
 
@@ -19,6 +20,8 @@ export type Announcer = {
   /** Its CNI did not give it what was asked for. */
   differs: (pod: KubeObject, differences: readonly string[]) => void;
   held: (pod: KubeObject, node: string) => void;
+  /** The port of a NetworkPort whose pod runs. */
+  notMade: (port: KubeObject, message: string) => void;
   /** What a pod that waits was told last. */
   waitOf: (uid: string) => string | undefined;
   forget: (uid: string) => void;
@@ -52,7 +55,7 @@ export const createAnnouncer = (
       const message = claims
         .map(
           ({ ask, spec }) =>
-            `${ask.interface}: ${spec.addresses.join(' ')} (NetworkPort ${portName(spec.network, spec.index)})`,
+            `${ask.interface}: ${spec.addresses.join(' ')} (NetworkPort ${portName(spec)})`,
         )
         .join('; ');
       if (claims.length > 0)
@@ -84,6 +87,8 @@ export const createAnnouncer = (
         'NodeSilent',
         `its pod is gone, and node ${node} does not answer: the addresses stay claimed until it does, or its Node is deleted`,
       ),
+    notMade: (object, message) =>
+      warn(object, 'NotInNeutron', `its port in Neutron is gone, and cannot be made: ${message}`),
     waitOf: (uid) => waiting.get(uid),
     forget,
   };

@@ -6,16 +6,9 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
-import {
-  decidePod,
-  decidePort,
-  isKept,
-  isOfSlot,
-  portName,
-  REST_MS,
-  type Claim,
-} from './decide.ts';
+import { decidePod, decidePort, isKept, isOfSlot, REST_MS, type Claim } from './decide.ts';
 import { isReleased } from './claims.ts';
+import { portName } from './subnets.ts';
 import { known, networkObject, pod as podOf, port as portOf, view } from './testing.ts';
 
 const HISTORIES = Math.min(caseCount(1_000), 10_000);
@@ -153,7 +146,7 @@ class Model {
   }
 
   #open(pod: ModelPod, claims: readonly Claim[]): void {
-    pod.has = claims.map(({ spec }) => portName(spec.network, spec.index));
+    pod.has = claims.map(({ spec }) => portName(spec));
     this.#judgeKept(claims);
     for (const port of this.#stored.values())
       if (isKept(port) && isOfSlot(port, pod.asks)) this.#release(port);
@@ -169,7 +162,7 @@ class Model {
 
   #judgeKept(claims: readonly Claim[]): void {
     for (const { spec, ask } of claims.filter((one) => one.spec.claim.keeper)) {
-      const name = portName(spec.network, spec.index);
+      const name = portName(spec);
       const slot = `${spec.claim.keeper?.uid} ${spec.network} ${ask.interface}`;
       demand(
         (this.#last.get(slot) ?? name) === name,
@@ -181,7 +174,7 @@ class Model {
 
   /** As the API server answers: 409 where the object is there, or is another than was looked at. */
   #claim({ spec, resting }: Claim): boolean {
-    const name = portName(spec.network, spec.index);
+    const name = portName(spec);
     const there = this.#stored.get(name);
     const isTaken = resting ? there !== resting : there !== undefined;
     if (!isTaken) {

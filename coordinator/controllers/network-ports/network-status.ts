@@ -16,6 +16,8 @@ export type NetworkFacts = KnownNetwork & {
   conflicts: readonly string[];
   /** Attachments that do not take addresses, and why. */
   unobeyed: readonly string[];
+  /** Why ports in Neutron without a NetworkPort stay. */
+  sweepHeld?: string | undefined;
   now: number;
 };
 
@@ -29,30 +31,21 @@ type Said = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 export const isAdopted = ({ status }: ManagedNetwork): boolean =>
   status?.conditions?.some(({ type, status: is }) => type === 'Adopted' && is === 'True') ?? false;
 
-export const statusOf = ({
-  object: network,
-  plan,
-  ports: claims,
-  foreign,
-  doubtful,
-  adopting,
-  conflicts,
-  unobeyed,
-  now,
-}: NetworkFacts): ManagedNetworkStatus => {
+export const statusOf = (facts: NetworkFacts): ManagedNetworkStatus => {
+  const { object: network, plan, ports: claims, foreign, doubtful, adopting, conflicts } = facts;
   const ports = claims.all();
   const resting = ports.filter(isReleased).length;
   const taken = new Set([...ports.map(({ spec }) => spec.index), ...foreign.keys()]);
   const indexes = 'problem' in plan ? [] : plan.indexes;
+  const isOfNeutron = network.spec.provider === 'neutron';
   const free = indexes.filter((index) => !taken.has(index)).length;
   const listed = conflicts.slice(0, MAX_CONFLICTS).map((text) => truncated(text, MAX_CONFLICT));
   const more = conflicts.length - listed.length;
-  const condition = (said: Said): Condition => conditionOf(network, now, said);
   return {
     ...(network.metadata.generation !== undefined && {
       observedGeneration: network.metadata.generation,
     }),
-    free,
+    ...(!isOfNeutron && { free }),
     claimed: ports.length - resting,
     resting,
     foreign: foreign.size + doubtful.size,
@@ -60,43 +53,50 @@ export const statusOf = ({
     ...(listed.length > 0 && {
       conflicts: [...listed, ...(more > 0 ? [`and ${more} more`] : [])],
     }),
-    conditions: [
-      condition(readyOf(plan, free)),
-      ...('problem' in plan && !isAdopted(network)
-        ? []
-        : [
-            condition({
-              type: 'Adopted',
-              status: 'True',
-              reason: conflicts.length > 0 ? 'Conflicts' : 'Adopted',
-              message: 'the addresses of pods that ran before the network are claimed',
-            }),
-          ]),
-      ...(unobeyed.length > 0
-        ? [
-            condition({
-              type: 'NotObeyed',
-              status: 'True',
-              reason: 'NotObeyed',
-              message: truncated(unobeyed.join('; '), MAX_MESSAGE),
-            }),
-          ]
-        : []),
-    ],
+    conditions: conditionsOf(facts, isOfNeutron || free > 0 ? facts.full : FULL),
   };
 };
 
-const readyOf = (plan: NetworkFacts['plan'], free: number): Said => {
-  if ('problem' in plan) {
-    const reason = plan.isAdopting ? 'Adopting' : 'InvalidSpec';
-    return { type: 'Ready', status: 'False', reason, message: plan.problem };
-  }
-  return free === 0
-    ? {
-        type: 'Ready',
-        status: 'True',
-        reason: 'Full',
-        message: 'pods wait until an address is free',
-      }
-    : { type: 'Ready', status: 'True', reason: 'Ready', message: 'pods get addresses' };
+/** `full`: why it gives no address now. */
+const conditionsOf = (facts: NetworkFacts, full: string | undefined): Condition[] => {
+  const { object: network, plan, conflicts, unobeyed, sweepHeld, now } = facts;
+  const isOfNeutron = network.spec.provider === 'neutron';
+  const wrong = (type: string, message: string): Said => ({
+    type,
+    status: 'True',
+    reason: type,
+    message: truncated(message, MAX_MESSAGE),
+  });
+  const adopted: Said = {
+    type: 'Adopted',
+    status: 'True',
+    reason: conflicts.length > 0 ? 'Conflicts' : 'Adopted',
+    message: isOfNeutron
+      ? 'what pods that ran before the network have in it is not claimed for them'
+      : 'the addresses of pods that ran before the network are claimed',
+  };
+  return [
+    readyOf(plan, full),
+    ...('problem' in plan && !isAdopted(network) ? [] : [adopted]),
+    ...(unobeyed.length > 0 ? [wrong('NotObeyed', unobeyed.join('; '))] : []),
+    ...(sweepHeld === undefined ? [] : [wrong('SweepHeld', sweepHeld)]),
+  ].map((said) => conditionOf(network, now, said));
+};
+
+const FULL = 'pods wait until an address is free';
+
+const readyOf = (plan: NetworkFacts['plan'], full: string | undefined): Said => {
+  if ('problem' in plan)
+    return {
+      type: 'Ready',
+      status: 'False',
+      reason: plan.reason ?? 'InvalidSpec',
+      message: truncated(plan.problem, MAX_MESSAGE),
+    };
+  return {
+    type: 'Ready',
+    status: 'True',
+    reason: full === undefined ? 'Ready' : 'Full',
+    message: full ?? 'pods get addresses',
+  };
 };

@@ -19,14 +19,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { oncePerObject } from '#shared/util/memo.ts';
 import { Claims, isReleased } from './claims.ts';
-import {
-  isKept,
-  nameOfPod,
-  portName,
-  type Claim,
-  type Foreign,
-  type KnownNetwork,
-} from './decide.ts';
+import { isKept, nameOfPod, type Claim, type Foreign, type KnownNetwork } from './decide.ts';
 import { isAdopted } from './network-status.ts';
 import {
   foreignOf,
@@ -37,7 +30,14 @@ import {
   type Holder,
 } from './foreign.ts';
 import { isGated, isRunning, portNodes, portPods, type PortPod } from './objects.ts';
-import { addressesAt, conflictBetween, planOf, type Plan } from './subnets.ts';
+import {
+  addressesAt,
+  conflictBetween,
+  planOf,
+  portName,
+  type Plan,
+  type Unplanned,
+} from './subnets.ts';
 import { virtualAddresses, type VirtualAddress } from './virtual-addresses.ts';
 
 export type PortSourcesOptions = {
@@ -50,6 +50,10 @@ export type PortSourcesOptions = {
   onPod: (uid: string) => void;
   /** A pod or a NetworkPort. */
   onGone: (uid: string) => void;
+  /** What a network of Neutron gives, as far as it has been read. */
+  neutronPlan: (network: ManagedNetwork) => KnownNetwork['plan'];
+  /** Why Neutron makes no more ports in it. */
+  fullOf: (network: ManagedNetwork) => string | undefined;
 };
 
 const GATED = 'yes';
@@ -82,7 +86,7 @@ export class PortSources {
   readonly #current = new Map<string, NetworkPort>();
   /** The same, by network. */
   readonly #claims = new Map<string, Claims>();
-  readonly #plans = new Map<string, Planned | { problem: string }>();
+  readonly #plans = new Map<string, Planned | Unplanned>();
 
   constructor(options: PortSourcesOptions) {
     const { client, clock, log } = options;
@@ -169,6 +173,41 @@ export class PortSources {
     for (const { metadata } of this.ports.store.list()) this.#options.onPort(metadata.name);
   }
 
+  /**
+   * The group of a key of controllers, `pod UID` or of a NetworkPort or network by name: any user
+   * with the right to make pods makes any number that wait; in a namespace they do not wait for its
+   * thousands of NetworkPorts, all of which are looked at after a start.
+   */
+  turnOf(key: string): string {
+    const [what = '', id = ''] = key.split(' ', 2);
+    const pod = what === 'pod' ? this.pods.store.byUid(id)?.metadata : undefined;
+    return `${what} ${(pod ?? this.port(id)?.spec.claim)?.namespace ?? ''}`;
+  }
+
+  /** What a network of Neutron gives is another now. */
+  forgetPlans(): void {
+    this.#plans.clear();
+    this.markWaiting();
+  }
+
+  /** Those that hold for pods, of networks of Neutron. */
+  portsInNeutron(): NetworkPort[] {
+    return this.networks.store
+      .list()
+      .filter(({ spec }) => spec.provider === 'neutron')
+      .flatMap(({ metadata }) => this.portsOf(metadata.name))
+      .filter((port) => !isReleased(port));
+  }
+
+  portsOf(network: string): NetworkPort[] {
+    return this.#claimsOf(network).all();
+  }
+
+  /** As all of these: with what is being written, and what others have deleted. */
+  allPorts(): NetworkPort[] {
+    return [...this.#current.values()];
+  }
+
   markNetworks(): void {
     for (const { metadata } of this.networks.store.list()) this.#options.onNetwork(metadata.name);
   }
@@ -195,7 +234,7 @@ export class PortSources {
 
   /** While it is written other pods are decided on. */
   async reserve<T>({ spec, resting }: Claim, write: () => Promise<T>): Promise<T> {
-    const name = portName(spec.network, spec.index);
+    const name = portName(spec);
     const metadata = { name, namespace: '', uid: '', resourceVersion: '', creationTimestamp: '' };
     const { kind } = networkPortResource;
     this.#reserved.set(name, { apiVersion: '', kind, metadata, ...resting, spec, status: {} });
@@ -271,7 +310,7 @@ export class PortSources {
     };
   }
 
-  #planned(name: string): Planned | { problem: string } {
+  #planned(name: string): Planned | Unplanned {
     return this.#plans.getOrInsertComputed(name, () => {
       const network = this.networks.store.byName('', name);
       if (network === undefined) return { problem: 'it is gone' };
@@ -313,22 +352,26 @@ export class PortSources {
       if (conflict !== undefined)
         return { problem: `ManagedNetwork ${other.metadata.name} was there first: ${conflict}` };
     }
-    return planOf(network.spec);
+    return network.spec.provider === 'neutron'
+      ? this.#options.neutronPlan(network)
+      : planOf(network.spec);
   }
 
   known(network: ManagedNetwork): KnownNetwork {
     const plan = this.planFor(network);
     return {
       object: network,
-      plan: 'problem' in plan || isAdopted(network) ? plan : ADOPTING,
+      plan: 'problem' in plan || plan.neutron || isAdopted(network) ? plan : ADOPTING,
       ports: this.#claimsOf(network.metadata.name),
+      full: this.#options.fullOf(network),
       ...this.#foreign(network),
     };
   }
 
   #foreign(network: ManagedNetwork): Foreign {
     const planned = this.#planned(network.metadata.name);
-    if ('problem' in planned) return NO_FOREIGN;
+    // Neutron itself gives no address twice.
+    if ('problem' in planned || planned.plan.neutron) return NO_FOREIGN;
     const { indexesHeldBy, pods } = planned;
     return foreignOf(network, this.#claimsOf(network.metadata.name), [
       ...pods.values(),
@@ -351,8 +394,9 @@ export class PortSources {
     else this.#current.delete(name);
   }
 
-  #place({ metadata, spec: { network, index } }: NetworkPort, now: NetworkPort | undefined): void {
-    this.#claimsOf(network).set(index, now);
+  #place({ metadata, spec }: NetworkPort, now: NetworkPort | undefined): void {
+    const { network } = spec;
+    this.#claimsOf(network).set(spec, now);
     const planned = this.#plans.get(network);
     if (planned === undefined || 'problem' in planned) return;
     if (now) noteMoved(planned, now);
@@ -397,6 +441,7 @@ const noteHolder = ({ plan, pods }: Planned, network: ManagedNetwork, pod: PortP
 };
 
 const noteMoved = ({ plan, moved }: Planned, port: NetworkPort): void => {
+  if (port.spec.index === undefined) return;
   const now = addressesAt(plan, port.spec.index);
   const address = port.spec.addresses.find((text, at) => text !== now[at]);
   if (address !== undefined) moved.set(port.metadata.name, { port, address });
@@ -404,8 +449,8 @@ const noteMoved = ({ plan, moved }: Planned, port: NetworkPort): void => {
 
 const ADOPTING = {
   problem: 'the addresses of pods that run already are being claimed first',
-  isAdopting: true,
-} as const;
+  reason: 'Adopting',
+};
 
 /** What of a network others depend on. */
 const shapeOf = (network: ManagedNetwork): unknown => [

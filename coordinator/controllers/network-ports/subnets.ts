@@ -2,7 +2,7 @@
  * The addresses of a ManagedNetwork by their index: the offset from the first address of each
  * subnet. Both families share it, so that one claim arbitrates both. Pure.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   addressText,
   holdsBlock,
@@ -17,10 +17,28 @@ import {
   MAX_ADDRESSES,
   type ManagedNetworkSpec,
 } from '#shared/resources/other-kinds/managed-network.ts';
+import type { NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 
-type Subnet = ManagedNetworkSpec['subnets'][number];
+type Subnet = NonNullable<ManagedNetworkSpec['subnets']>[number];
 type Span = readonly [first: number, last: number];
 type ReadSubnet = { block: Block; spans: readonly Span[]; skipped: readonly number[] };
+
+export type PlannedSubnet = {
+  id: string;
+  cidr: string;
+  block: Block;
+  gateway: string | undefined;
+  pools: readonly { start: string; end: string }[];
+  /** Addresses follow from MACs, and none can be asked for. */
+  isSlaac: boolean;
+};
+
+export type NeutronPlan = {
+  network: string;
+  mtu: number | undefined;
+  /** As the blocks of the plan are. */
+  subnets: readonly PlannedSubnet[];
+};
 
 export type Plan = {
   blocks: readonly Block[];
@@ -28,13 +46,19 @@ export type Plan = {
   indexes: readonly number[];
   /** As people wrote it. */
   range: string;
+  /** Neutron gives the addresses, and they have no indexes. */
+  neutron?: NeutronPlan;
 };
+/** `reason`: in CamelCase; default: its spec is wrong. */
+export type Unplanned = { problem: string; reason?: string };
+/** What Neutron has of the network is not known, which says nothing of it. */
+export const NOT_ASKED = 'NeutronUnavailable';
 
 /** Names of NetworkPorts end in it. */
 const MAX_INDEX = 2 ** 32 - 1;
 
 /** What a network can give; `problem` names what is wrong with its spec, with both values. */
-export const planOf = ({ subnets }: ManagedNetworkSpec): Plan | { problem: string } => {
+export const planOf = ({ subnets = [] }: ManagedNetworkSpec): Plan | Unplanned => {
   const read: ReadSubnet[] = [];
   for (const [at, subnet] of subnets.entries()) {
     const one = readSubnet(subnet);
@@ -188,9 +212,24 @@ export const commonIndexOf = (
   return index;
 };
 
+/** The name of the NetworkPort, by what no two of a network have in common. */
+export const portName = ({
+  network,
+  index,
+  mac,
+}: Pick<NetworkPortSpec, 'network' | 'index' | 'mac'>): string =>
+  `${network}-${index ?? mac.replaceAll(':', '')}`;
+
 /** Locally administered, and always the same for an address of a network. */
 export const macAt = (networkUid: string, index: number): string => {
   const bytes = createHash('sha256').update(`${networkUid}/${index}`).digest().subarray(0, 6);
+  return macOf(bytes);
+};
+
+/** Locally administered; in a network of Neutron any program chooses those of its ports. */
+export const randomMac = (): string => macOf(randomBytes(6));
+
+const macOf = (bytes: Uint8Array): string => {
   const octets = [...bytes].map((byte, at) => (at === 0 ? (byte & 0xfc) | 0x02 : byte));
   return octets.map((byte) => byte.toString(16).padStart(2, '0')).join(':');
 };
@@ -202,8 +241,8 @@ export const conflictBetween = (
 ): string | undefined => {
   const name = one.names.find((each) => other.names.includes(each));
   if (name !== undefined) return `spec.names: ${name} is a name of it`;
-  for (const { cidr } of one.subnets)
-    for (const { cidr: theirs } of other.subnets) {
+  for (const { cidr } of one.subnets ?? [])
+    for (const { cidr: theirs } of other.subnets ?? []) {
       const [block, another] = [parseBlock(cidr), parseBlock(theirs)];
       if (block && another && (holdsBlock(block, another) || holdsBlock(another, block)))
         return `spec.subnets: ${cidr} overlaps ${theirs} of it`;

@@ -5,16 +5,10 @@ import type {
 } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { Claims } from './claims.ts';
-import {
-  portName,
-  type Decision,
-  type KnownNetwork,
-  type View,
-  type WaitingPod,
-} from './decide.ts';
+import type { Decision, KnownNetwork, View, WaitingPod } from './decide.ts';
 import { NO_FOREIGN } from './foreign.ts';
 import type { Keeper } from './keepers.ts';
-import { addressesAt, planOf } from './subnets.ts';
+import { addressesAt, planOf, portName, randomMac } from './subnets.ts';
 
 export const networkObject = (
   some: Partial<ManagedNetworkSpec> = {},
@@ -60,6 +54,7 @@ export const view = (
   networkOf: (name) => networks.find(({ object }) => object.spec.names.includes(name)),
   lacksOf,
   isNodeSilent: (name) => name === 'silent',
+  randomMac,
 });
 
 type SomePod = {
@@ -114,7 +109,7 @@ export const port = (
     apiVersion: 'network.sdewan.akraino.org/v1alpha1',
     kind: 'NetworkPort',
     metadata: {
-      name: portName(network, index),
+      name: portName({ network, index, mac: '' }),
       namespace: '',
       uid: `uid-of-${network}-${index}`,
       resourceVersion: '1',
@@ -146,8 +141,7 @@ export const port = (
 export const claimsOf = (decision: Decision): string[] =>
   'claims' in decision
     ? decision.claims.map(
-        ({ ask, spec }) =>
-          `${ask.interface} ${portName(spec.network, spec.index)} ${spec.addresses.join(' ')}`,
+        ({ ask, spec }) => `${ask.interface} ${portName(spec)} ${spec.addresses.join(' ')}`,
       )
     : [];
 

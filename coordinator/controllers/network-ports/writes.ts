@@ -8,10 +8,11 @@ import {
   type NetworkPort,
   type NetworkPortSpec,
 } from '#shared/resources/other-kinds/network-port.ts';
-import { annotationsFor, portName, type Claim } from './decide.ts';
+import { annotationsFor, type Claim } from './decide.ts';
 import { otherGates, portPods, type PortPod } from './objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { PortSources } from './sources.ts';
+import { portName } from './subnets.ts';
 
 export type PortWrites = {
   /** Each is false when another look is needed, on what is known then. */
@@ -19,6 +20,14 @@ export type PortWrites = {
   create: (spec: NetworkPortSpec, signal: AbortSignal) => Promise<boolean>;
   /** Its pod runs there. */
   note: (port: NetworkPort, node: string, signal: AbortSignal) => Promise<boolean>;
+  /** Its port in Neutron is there. */
+  found: (
+    port: NetworkPort,
+    found: Pick<NetworkPortSpec, 'addresses'> & {
+      status: { portID: string; gateway: readonly string[]; mtu: number | undefined };
+    },
+    signal: AbortSignal,
+  ) => Promise<boolean>;
   /** No pod has it since now. */
   leave: (
     port: NetworkPort,
@@ -51,26 +60,16 @@ export const createPortWrites = (
   };
 
   const create: PortWrites['create'] = async (spec, signal) => {
-    const { network, index } = spec;
-    const name = portName(network, index);
+    const { network } = spec;
+    const name = portName(spec);
     const metadata = { name, labels: { ...MANAGED_BY, [NETWORK_LABEL]: network } };
-    const desired = { metadata, fields: { spec, status: firstStatus(network) } };
+    const desired = { metadata, fields: { spec, status: firstStatus(spec, sources) } };
     const owned = { client, resource: networkPortResource, signal };
     const { object } = await keep<NetworkPort>(owned, desired, undefined);
     // Another pod has it, or an earlier call of ours whose answer was lost.
     if (object === undefined) return await lookAgain(name, signal);
     sources.note(object);
     return true;
-  };
-
-  const firstStatus = (name: string): NetworkPort['status'] => {
-    const { subnets = [], mtu } = sources.networks.store.byName('', name)?.spec ?? {};
-    const gateway = subnets.flatMap((subnet) => subnet.gateway ?? []);
-    return {
-      active: false,
-      ...(gateway.length > 0 && { gateway }),
-      ...(mtu !== undefined && { mtu }),
-    };
   };
 
   const change = async (
@@ -94,6 +93,8 @@ export const createPortWrites = (
     create,
     note: (port, node, signal) =>
       change(port, { status: { node, active: true, keptSince: null } }, signal),
+    found: (port, { addresses, status }, signal) =>
+      change(port, { spec: { addresses }, status }, signal),
     leave: (port, since, signal) => {
       const status = { ...NO_NODE, [since]: new Date(clock.now()).toISOString() };
       return change(port, { status }, signal);
@@ -137,5 +138,15 @@ export const createPortWrites = (
         throw error;
       }
     },
+  };
+};
+
+const firstStatus = ({ network }: NetworkPortSpec, sources: PortSources): NetworkPort['status'] => {
+  const { subnets = [], mtu } = sources.networks.store.byName('', network)?.spec ?? {};
+  const gateway = subnets.flatMap((subnet) => subnet.gateway ?? []);
+  return {
+    active: false,
+    ...(gateway.length > 0 && { gateway }),
+    ...(mtu !== undefined && { mtu }),
   };
 };

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PolicyPod } from '#shared/policy/group-members.ts';
 import type { NeutronPort } from '../../neutron/neutron.ts';
 import { portClaimsOf, namedPorts } from './claims.ts';
+import { networkPortName } from '../../neutron/names.ts';
 
 const ID = '52f111c6-c346-4b59-ad4e-ece80584dff8';
 const OTHER = '62f111c6-c346-4b59-ad4e-ece80584dff8';
@@ -66,6 +67,30 @@ describe('a port', () => {
     ['a NoPortSecurity', [port(ID, { 'binding:vnic_type': 'direct' })]],
   ])('is left alone: %s', (reason, ports) => {
     expect(reasons([named(pod('a'), ID)], there(...ports))).toEqual([reason]);
+  });
+});
+
+describe('the port of a NetworkPort', () => {
+  const ofObject = port(ID, { name: networkPortName('0123abcd', 'uid') });
+  const given = (of: PolicyPod) => ({ pod: of, given: [{ interface: 'net0', port: ID }] });
+
+  it('is its pod’s, also where one that was made earlier names it', () => {
+    const late = pod('a', { creationTimestamp: '2026-02-01T00:00:00Z' });
+    const pods = [named(pod('thief'), ID), given(late)];
+    for (const there_ of [ofObject, port(ID)])
+      expect(portClaimsOf(pods, there(there_)).ports).toMatchObject([{ id: ID, pod: 'a' }]);
+  });
+
+  it('is no pod’s by what that says, also when no NetworkPort has it', () => {
+    expect(reasons([named(pod('thief'), ID)], there(ofObject))).toEqual(['thief NotOurPort']);
+    expect(portClaimsOf([named(pod('thief'), ID)], there(ofObject)).ports).toEqual([]);
+  });
+
+  it('says by its id that it can have no groups', () => {
+    const open = { ...ofObject, port_security_enabled: false };
+    expect(portClaimsOf([given(pod('a'))], there(open)).unguarded).toMatchObject([
+      { reason: 'NoPortSecurity', port: ID },
+    ]);
   });
 });
 

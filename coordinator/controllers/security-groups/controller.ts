@@ -3,6 +3,7 @@
  * and address groups in Neutron that bear our prefix and this cluster's mark, which of them the
  * ports of pods have, and annotation `policy-groups` of these pods. Policies and pods get Events.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import {
   createController,
@@ -18,7 +19,7 @@ import type { Neutron } from '../../neutron/neutron.ts';
 import { createAnnouncer } from './events.ts';
 import { annotate } from './annotate.ts';
 import { applySteps } from './apply.ts';
-import { portClaimsOf, namedPorts, type PortsAnnotation } from './claims.ts';
+import { portClaimsOf, namedPorts, type PodWithPorts, type PortClaims } from './claims.ts';
 import { createMembers } from './members.ts';
 import { clusterMark } from '../../neutron/names.ts';
 import { watchNodes } from './nodes.ts';
@@ -43,14 +44,25 @@ export type SecurityGroupsDeps = ControllerDeps & {
   record: (event: RecordedEvent) => void;
   /** Takes what tells for how many milliseconds Neutron has failed; 0 while it does not. */
   exposeFailing: (lastsMs: () => number) => void;
+  /** The ports of NetworkPorts, with their pods. */
+  portsInNeutron?: () => readonly GivenPort[];
+  /** What `guardOf` says may be another. */
+  onGuards?: () => void;
 };
 
+export type GivenPort = { port: string; interface: string; pod: string };
+
 export type SecurityGroupsController = {
+  mark: () => void;
+  /** Whether the port has the groups of that pod, or can have none. Undefined: not yet. */
+  guardOf: (portId: string, podUid: string) => 'guarded' | 'unguarded' | undefined;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
 const KEY = 'all';
 const COALESCE_MS = 50;
+/** While a watch may be behind. */
+const SOON_MS = 1_000;
 /** Until the quota is asked for again. */
 const QUOTA_AGAIN_MS = 10_000;
 /**
@@ -59,18 +71,20 @@ const QUOTA_AGAIN_MS = 10_000;
  */
 const MAX_OVERTAKEN = 6;
 /** Whose uid lives as long as the cluster. */
-const CLUSTER_NAMESPACE = 'kube-system';
+export const CLUSTER_NAMESPACE = 'kube-system';
 
 export const createSecurityGroupsController = (
   deps: SecurityGroupsDeps,
 ): SecurityGroupsController => {
-  const { client, clock, log, neutron, record, resyncMs, world } = deps;
+  const { client, clock, log, neutron, record, resyncMs, portsInNeutron = () => [] } = deps;
+  const world = withGiven(deps.world, portsInNeutron);
   const mark = (): void => controller.mark(KEY);
   const policies = followPolicies(world, mark);
   const nodes = watchNodes({ client, clock, log }, mark);
   const present = createPresent({ neutron, clock, resyncMs });
   const announcer = createAnnouncer({ world, record, clock });
   const outages = createOutages(clock);
+  const guards = createGuards(deps.onGuards);
   let overtaken = 0;
   deps.exposeFailing(() => (deps.leadership.term() === undefined ? 0 : outages.lastsMs()));
 
@@ -104,7 +118,7 @@ export const createSecurityGroupsController = (
   const failed = (cause: OutageCause, startedAt: number): { failed: string; againInMs: number } => {
     const againInMs = outages.failed(startedAt);
     if (isWorthTelling(cause, outages.lastsMs())) {
-      const ports = namedPorts(portsIn(world.podsWithPorts()));
+      const ports = namedPorts(portsIn(world.podsWithPorts(), portsInNeutron()));
       const members = createMembers({ ...world.groups, ports });
       announcer.failing({ policies: policies(), members, cause });
     }
@@ -112,10 +126,10 @@ export const createSecurityGroupsController = (
   };
 
   const bring = async (cluster: string, signal: AbortSignal): Promise<Outcome> => {
+    const given = portsInNeutron();
     const watched = world.podsWithPorts();
-    const withPorts = portsIn(watched);
-    const named = namedPorts(withPorts).map(({ id }) => id);
-    const there = await present.look(cluster, named, signal);
+    const withPorts = portsIn(watched, given);
+    const there = await present.look(cluster, idsIn(withPorts), signal);
     const claims = portClaimsOf(withPorts, there.ports);
     const result = await wantedWithin(
       {
@@ -129,12 +143,15 @@ export const createSecurityGroupsController = (
       () => neutron.quotas(signal),
     );
     await applySteps(stepsFor(result.wanted, there), { neutron, present: there, signal });
+    guards.note(claims);
     const unwritten = await annotate(watched, { claims, present: there }, { client, signal });
     announcer.brought({ policies: policies(), result, claims, present: there, unwritten });
     const isShort = [...result.refused.values()].some(({ reason }) => reason === 'QuotaExceeded');
     if (isShort) return { failed: 'QuotaExceeded', againInMs: Math.min(QUOTA_AGAIN_MS, resyncMs) };
     if (unwritten.length > 0) return { failed: 'Forbidden', againInMs: resyncMs };
-    return { againInMs: present.nextReadInMs() };
+    // The watch of pods is behind that of their NetworkPorts, and tells nothing of those.
+    const isBehind = given.some(({ pod }) => world.pod(pod) === undefined);
+    return { againInMs: isBehind ? SOON_MS : present.nextReadInMs() };
   };
 
   const controller = createController<string>({
@@ -157,8 +174,44 @@ export const createSecurityGroupsController = (
     fieldsOf: () => ({}),
     coalesceMs: COALESCE_MS,
   });
-  return { run: controller.run };
+  return { mark, guardOf: guards.of, run: controller.run };
 };
+
+const idsIn = (pods: readonly PodWithPorts[]): string[] => namedPorts(pods).map(({ id }) => id);
+
+type Guard = { pod: string; guard: 'guarded' | 'unguarded' };
+
+/** What was set last, so that a pod may run while Neutron fails since. */
+const createGuards = (onGuards: SecurityGroupsDeps['onGuards']) => {
+  /** By the port's id. */
+  let guards = new Map<string, Guard>();
+  const of: SecurityGroupsController['guardOf'] = (portId, podUid) => {
+    const found = guards.get(portId);
+    return found?.pod === podUid ? found.guard : undefined;
+  };
+  return {
+    of,
+    /** Their groups are on the ports. */
+    note: ({ ports, unguarded }: PortClaims): void => {
+      const now = new Map<string, Guard>(
+        ports.map(({ id, pod }) => [id, { pod, guard: 'guarded' }]),
+      );
+      for (const { port, pod } of unguarded)
+        if (port !== undefined) now.set(port, { pod: pod.uid, guard: 'unguarded' });
+      if (isDeepStrictEqual(now, guards)) return;
+      guards = now;
+      onGuards?.();
+    },
+  };
+};
+
+/** Pods with NetworkPorts say nothing of their ports themselves. */
+const withGiven = (world: PolicyWorld, given: () => readonly GivenPort[]): PolicyWorld => ({
+  ...world,
+  podsWithPorts: () => [
+    ...new Set([...world.podsWithPorts(), ...given().flatMap(({ pod }) => world.pod(pod) ?? [])]),
+  ],
+});
 
 /** The NetworkPolicies as they are now. What they select is followed. */
 const followPolicies = (world: PolicyWorld, mark: () => void): (() => readonly AnyPolicy[]) => {
@@ -181,10 +234,19 @@ const followPolicies = (world: PolicyWorld, mark: () => void): (() => readonly A
   };
 };
 
-const portsIn = (pods: readonly WatchedPod[]): PortsAnnotation[] =>
-  pods.flatMap(({ pod, inNeutron: { ports } }) =>
-    ports === undefined ? [] : [{ pod, annotation: ports }],
-  );
+/** What pods say comes last: it takes none from others. */
+const portsIn = (pods: readonly WatchedPod[], given: readonly GivenPort[]): PodWithPorts[] => {
+  const byPod = Map.groupBy(given, ({ pod }) => pod);
+  return [
+    ...pods.flatMap(({ pod }) => {
+      const ports = byPod.get(pod.uid);
+      return ports ? [{ pod, given: ports }] : [];
+    }),
+    ...pods.flatMap(({ pod, inNeutron: { ports } }) =>
+      ports === undefined ? [] : [{ pod, annotation: ports }],
+    ),
+  ];
+};
 
 /** Asks for quotas only where they may be too small. */
 const wantedWithin = async (

@@ -72,6 +72,7 @@ const world: PolicyWorld = {
   },
   policies: () => POLICIES.map(({ policy }) => policy),
   policy: (uid) => POLICIES.find(({ metadata }) => metadata.uid === uid),
+  pod: (uid) => PODS.find(({ pod }) => pod.uid === uid),
   podsWithPorts: () => PODS.filter(({ inNeutron }) => inNeutron.ports !== undefined),
   groups: {
     ...followed({

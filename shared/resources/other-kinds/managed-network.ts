@@ -1,12 +1,12 @@
 /**
- * ManagedNetwork: a second network whose addresses the coordinator gives to pods before they run.
- * Each address that is in use is a NetworkPort.
+ * ManagedNetwork: a second network whose addresses the coordinator gives to pods before they run,
+ * its own or those that Neutron gives. Each that is in use is a NetworkPort.
  */
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../../kube/objects.ts';
 import { NETWORK_GROUP, NETWORK_VERSION } from '../../names.ts';
 import { fleetConditionSchema } from './cnf-deployment.ts';
-import { nameLimit } from '../conditions.ts';
+import { alike, is, nameLimit, not, present, specRule, when } from '../conditions.ts';
 import { defineKind } from '../kind.ts';
 import type { Resource } from '../resource.ts';
 
@@ -51,8 +51,29 @@ const subnetSchema = z.strictObject({
     .describe('Addresses of these ranges that are not given, with those of the same offset.'),
 });
 
+const neutronId = () =>
+  z
+    .string()
+    .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+    .max(36);
+
+const neutronSchema = z.strictObject({
+  network: neutronId().describe('Id of the network, one of the project of `clouds.yaml`.'),
+  subnets: z
+    .array(neutronId())
+    .min(1)
+    .max(2)
+    .optional()
+    .describe('Ids of those of its subnets that count, one for each family. Default: all.'),
+});
+
 export const managedNetworkSpec = z.strictObject({
-  provider: z.enum(['static']).describe('static: addresses are those of the ranges.'),
+  provider: z
+    .enum(['static', 'neutron'])
+    .describe(
+      'static: addresses are those of the ranges. neutron: they are those of ports in Neutron.',
+    ),
+  neutron: neutronSchema.optional().describe('The network in Neutron.'),
   names: z
     .array(
       z
@@ -65,7 +86,7 @@ export const managedNetworkSpec = z.strictObject({
     .describe(
       'What annotations of pods call it: a Network of Nodus by its name, an attachment of Multus as namespace/name.',
     ),
-  subnets: z.array(subnetSchema).min(1).max(2).describe('One for each family.'),
+  subnets: z.array(subnetSchema).min(1).max(2).optional().describe('One for each family.'),
   mtu: z.int().min(576).max(65_535).optional().describe('Shown on NetworkPorts.'),
   namespaces: z
     .array(
@@ -105,7 +126,7 @@ const statusSchema = z.object({
   conditions: z
     .array(
       fleetConditionSchema(
-        'Ready: it gives addresses. Adopted: those of pods that ran before it are claimed. NotObeyed: pods wait, since an attachment takes no addresses or MACs.',
+        'Ready: it gives addresses. Adopted: those of pods that ran before it are claimed. NotObeyed: pods wait, since an attachment takes no addresses or MACs. SweepHeld: so many ports in Neutron have no NetworkPort that none of them is deleted.',
       ),
     )
     .max(4)
@@ -116,6 +137,9 @@ export type ManagedNetworkStatus = z.infer<typeof statusSchema>;
 
 const managedNetworkSchema = objectOf(managedNetworkSpec, statusSchema);
 export type ManagedNetwork = z.infer<typeof managedNetworkSchema>;
+
+const STATIC = is('provider', 'static');
+const NEUTRON = is('provider', 'neutron');
 
 const conditionPath = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`;
 
@@ -129,6 +153,31 @@ export const managedNetworkResource = {
   description: 'A second network whose addresses the coordinator gives to pods before they run.',
   spec: managedNetworkSpec,
   nameRules: [nameLimit(63, 'it is a label of its NetworkPorts')],
+  specRules: [
+    specRule(
+      'subnets',
+      alike(STATIC, present('subnets')),
+      'must be given for provider static alone',
+    ),
+    specRule(
+      'neutron',
+      alike(NEUTRON, present('neutron')),
+      'must be given for provider neutron alone',
+    ),
+    specRule('mtu', when(NEUTRON, not(present('mtu'))), 'must not be given for provider neutron'),
+  ],
+  changeRules: [
+    {
+      cel: 'self.spec.provider == oldSelf.spec.provider',
+      message: 'cannot change: make another ManagedNetwork',
+      path: 'spec.provider',
+    },
+    {
+      cel: '!has(self.spec.neutron) || !has(oldSelf.spec.neutron) || self.spec.neutron.network == oldSelf.spec.neutron.network',
+      message: 'cannot change: make another ManagedNetwork',
+      path: 'spec.neutron.network',
+    },
+  ],
   status: statusSchema,
   columns: [
     { name: 'Ready', type: 'string', jsonPath: conditionPath('status') },

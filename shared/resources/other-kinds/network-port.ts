@@ -1,7 +1,7 @@
 /**
  * NetworkPort: addresses and MAC of one interface of a pod in a ManagedNetwork. Creating it is the
- * claim: its name has the offset of its addresses, so that no two pods can have one. The
- * coordinator alone writes it.
+ * claim: its name has the offset of its addresses, in a network of Neutron its MAC, so that no two
+ * pods can have one. The coordinator alone writes it.
  */
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../../kube/objects.ts';
@@ -17,9 +17,10 @@ const specSchema = z.strictObject({
   index: z
     .int()
     .min(0)
-    .describe('Offset of its addresses from the first address of their subnets.'),
+    .optional()
+    .describe('Offset of its addresses from the first address of their subnets, if not Neutron’s.'),
   mac: text(17).describe('Asked of the CNI for the interface.'),
-  addresses: addresses().describe('One of each subnet.'),
+  addresses: addresses().describe('One of each subnet; none yet while Neutron has not given any.'),
   claim: z
     .strictObject({
       namespace: text(63).describe('Of the pod.'),
@@ -51,6 +52,7 @@ const statusSchema = z.object({
   node: text(253)
     .optional()
     .describe('While it does not answer, the addresses of a pod that was on it stay claimed.'),
+  portID: text(64).optional().describe('Of its port in Neutron.'),
   gateway: addresses().optional().describe('Those of the subnets.'),
   mtu: z.int().optional().describe('That of the network.'),
   keptSince: text(64)
@@ -83,6 +85,7 @@ export const networkPortResource = {
     { name: 'Network', type: 'string', jsonPath: '.spec.network' },
     { name: 'Addresses', type: 'string', jsonPath: '.spec.addresses' },
     { name: 'MAC', type: 'string', jsonPath: '.spec.mac', priority: 1 },
+    { name: 'Port', type: 'string', jsonPath: '.status.portID', priority: 1 },
     { name: 'Namespace', type: 'string', jsonPath: '.spec.claim.namespace' },
     { name: 'Pod', type: 'string', jsonPath: '.spec.claim.pod' },
     { name: 'Interface', type: 'string', jsonPath: '.spec.claim.interface' },

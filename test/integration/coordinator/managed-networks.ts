@@ -57,9 +57,12 @@ export const addressesOf = (of: Pick<KubeObject, 'metadata'>): string[] =>
 
 export type ManagedNetworks = Awaited<ReturnType<typeof createManagedNetworks>>;
 
-/** `nodes`: their names. */
-export const createManagedNetworks = async (nodes: readonly string[]) => {
-  const world: World = await createWorld({ POD_NAME: 'coordinator-a' });
+/** `nodes`: their names. `env`: of the coordinator, beside what it needs. */
+export const createManagedNetworks = async (
+  nodes: readonly string[],
+  env: Record<string, string> = {},
+) => {
+  const world: World = await createWorld({ POD_NAME: 'coordinator-a', ...env });
   const { client, kubectl, systemNamespace } = world;
 
   const bind = async (where: string): Promise<void> => {

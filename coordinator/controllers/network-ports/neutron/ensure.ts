@@ -1,0 +1,62 @@
+/**
+ * The port of a NetworkPort in Neutron, made once whatever becomes of answers: its MAC was chosen
+ * before, Neutron makes no second port of the network with it, and whose it is says its name.
+ */
+import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import { NeutronError } from '../../../neutron/errors.ts';
+import { networkPortName, uidIn } from '../../../neutron/names.ts';
+import type { MadePort, NeutronPorts } from '../../../neutron/ports.ts';
+import { fixedIpsOf } from './plan.ts';
+import type { NeutronPlan } from '../subnets.ts';
+import { refusalOf, type Refusal } from './refusal.ts';
+
+export type PortCalls = Pick<NeutronPorts, 'createPort' | 'deletePort' | 'portsIn' | 'renamePort'>;
+
+export type EnsureDeps = {
+  calls: PortCalls;
+  /** Its mark. */
+  cluster: string;
+  /** Whether there is a NetworkPort of that uid. */
+  isKnown: (uid: string) => boolean;
+  signal: AbortSignal;
+};
+
+/** @throws NeutronError that leaves open what has become of it */
+export const ensurePort = async (
+  { metadata, spec }: NetworkPort,
+  plan: NeutronPlan,
+  { calls, cluster, isKnown, signal }: EnsureDeps,
+): Promise<MadePort | Refusal> => {
+  const name = networkPortName(cluster, metadata.uid);
+  const { mac, addresses, network } = spec;
+  const fixed = fixedIpsOf(plan, addresses);
+  const wanted = { network_id: plan.network, name, mac_address: mac, fixed_ips: fixed };
+  try {
+    return await calls.createPort(wanted, signal);
+  } catch (error) {
+    if (!(error instanceof NeutronError)) throw error;
+    const asked = [...addresses, mac].join(' or ');
+    const refusal = refusalOf(error, { network, asked });
+    if (refusal === undefined) throw error;
+    // An earlier call may have made it, whatever keeps this one from it.
+    const [there] = await calls.portsIn(plan.network, mac, signal);
+    if (there === undefined) return refusal;
+    if (there.name === name) return there;
+    const other = uidIn(cluster, there.name);
+    if (other === undefined || isKnown(other)) return refusal;
+    // That of the NetworkPort which this one replaces.
+    await calls.renamePort(there.id, name, signal);
+    return { ...there, name };
+  }
+};
+
+/** @throws NeutronError */
+export const removePort = async (
+  { metadata, spec }: NetworkPort,
+  network: string,
+  { calls, cluster, signal }: Pick<EnsureDeps, 'calls' | 'cluster' | 'signal'>,
+): Promise<void> => {
+  const name = networkPortName(cluster, metadata.uid);
+  for (const port of await calls.portsIn(network, spec.mac, signal))
+    if (port.name === name) await calls.deletePort(port.id, signal);
+};
