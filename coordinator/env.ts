@@ -213,6 +213,13 @@ export const coordinatorEnvSchema = z.object({
     .text()
     .optional()
     .describe('Which of the clouds in it; default: the only one.'),
+  SDEWAN_CLUSTER_ID: envField
+    .text()
+    .regex(/^[0-9a-f]{8}$/, 'must have eight hexadecimal digits')
+    .optional()
+    .describe(
+      'Eight hexadecimal digits that mark what is ours in Neutron; default: the first of the uid of namespace `kube-system`. Set it in [a copy of a cluster](network-ports.md#ports-in-neutron), before its coordinator starts first.',
+    ),
   SDEWAN_NEUTRON_RESYNC_MS: envField
     .int(1_000, 3_600_000)
     .default(60_000)

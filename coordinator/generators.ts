@@ -30,12 +30,10 @@ import {
 import type { PortMetrics } from './controllers/network-ports/metrics.ts';
 import { createPolicyWorld } from './controllers/network-policy/sources.ts';
 import {
-  CLUSTER_NAMESPACE,
   createSecurityGroupsController,
   type SecurityGroupsController,
   type SecurityGroupsDeps,
 } from './controllers/security-groups/controller.ts';
-import { clusterMark } from './neutron/names.ts';
 import type { NeutronPorts } from './neutron/ports.ts';
 
 export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
@@ -52,6 +50,8 @@ export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
   neutron:
     | (Pick<SecurityGroupsDeps, 'neutron' | 'resyncMs' | 'exposeFailing'> & {
         neutron: NeutronPorts;
+        /** In place of the uid that a copy of the cluster has as well. */
+        clusterId: string | undefined;
       })
     | undefined;
   policyMetrics: PolicyMetrics;
@@ -95,8 +95,11 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
   ];
 
   // One that looks after one namespace does not see the pods that policies are about.
-  const world = options.namespace === undefined ? createPolicyWorld(options) : undefined;
-  const { neutron } = options;
+  const { namespace, neutron } = options;
+  const world =
+    namespace === undefined
+      ? createPolicyWorld({ ...options, clusterId: neutron?.clusterId })
+      : undefined;
   const networkPorts: NetworkPortsController | undefined =
     world &&
     createNetworkPortsController({
@@ -104,10 +107,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       neutronOfPorts: neutron && {
         calls: neutron.neutron,
         resyncMs: neutron.resyncMs,
-        cluster: () => {
-          const uid = world.namespaceUid(CLUSTER_NAMESPACE);
-          return uid === undefined ? undefined : clusterMark(uid);
-        },
+        cluster: world.cluster,
         guardOf: (port, pod) => securityGroups?.guardOf(port, pod),
         onPorts: () => securityGroups?.mark(),
       },

@@ -203,7 +203,8 @@ const neutronOf = (env: CoordinatorEnv, registry: Registry): GeneratorsOptions['
   if (cloud === undefined) return undefined;
   const { called, exposeFailing } = createNeutronMetrics(registry);
   const neutron = createNeutron({ cloud, clock: systemClock, count: called });
-  return { neutron, resyncMs: env.SDEWAN_NEUTRON_RESYNC_MS, exposeFailing };
+  const { SDEWAN_CLUSTER_ID: clusterId, SDEWAN_NEUTRON_RESYNC_MS: resyncMs } = env;
+  return { neutron, clusterId, resyncMs, exposeFailing };
 };
 
 type Served = {

@@ -40,7 +40,9 @@ type Port = {
 let neutron: RunningNeutron;
 let networks: ManagedNetworks;
 let namespace: string;
-let mark: string;
+/** That of a cluster whose uid another has as well. */
+const mark = 'c0ffee41';
+let markOfUid: string;
 let lan: string;
 
 beforeAll(async () => {
@@ -51,11 +53,12 @@ beforeAll(async () => {
   networks = await createManagedNetworks(['neutron-a'], {
     SDEWAN_OPENSTACK_CLOUD_FILE: neutron.cloudFile,
     SDEWAN_NEUTRON_RESYNC_MS: String(RESYNC_MS),
+    SDEWAN_CLUSTER_ID: mark,
   });
   ({ namespace } = networks);
   await grantNeutron(networks.world.cluster, networks.world.systemNamespace);
   const uid = ['get', 'ns', 'kube-system', '-o', 'jsonpath={.metadata.uid}'];
-  mark = clusterMark((await networks.world.kubectl(...uid)).stdout);
+  markOfUid = clusterMark((await networks.world.kubectl(...uid)).stdout);
   await managed('lan', { network: lan });
 }, START_MS);
 afterEach(async () => {
@@ -380,6 +383,7 @@ describe('a port without a NetworkPort', () => {
       `sdewan/${mark}/np/${randomUUID()}x`,
       `sdewan/${mark}/x/${randomUUID()}`,
       `sdewan/00000000/np/${randomUUID()}`,
+      `sdewan/${markOfUid}/np/${randomUUID()}`,
       randomUUID(),
     );
     const [orphan] = await byHand(`sdewan/${mark}/np/${randomUUID()}`);

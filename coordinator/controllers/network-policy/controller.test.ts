@@ -132,7 +132,7 @@ const setUp = (there: Record<string, object[]>, ms: (what: string) => number) =>
     pod: () => undefined,
     podsWithPorts: () => [],
     groups,
-    namespaceUid: () => undefined,
+    cluster: () => undefined,
     isKnown: () => true,
     run: async () => undefined,
   };

@@ -10,6 +10,7 @@ import type { StoreEvent } from '#shared/kube/informer/store.ts';
 import type { Group } from '#shared/policy/group-members.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { clusterMark } from '../../neutron/names.ts';
 import { createManagedAddresses } from './managed-addresses.ts';
 import { createLiveGroups, type LiveGroups, type Touched } from './live-groups.ts';
 import { PolicyShares } from './policy-shares.ts';
@@ -26,6 +27,8 @@ import {
 export type PolicyWorldOptions = {
   client: KubeClient;
   clock: Clock;
+  /** Marks what is ours in Neutron, in place of the uid of the cluster. */
+  clusterId?: string | undefined;
   log: Logger;
 };
 
@@ -51,8 +54,8 @@ export type PolicyWorld = {
   /** Those that say something of ports in Neutron. */
   podsWithPorts: () => WatchedPod[];
   groups: Omit<LiveGroups, 'follow' | 'put' | 'relabel'>;
-  /** Undefined: there is none, or it is not known yet. */
-  namespaceUid: (name: string) => string | undefined;
+  /** What marks what is ours in Neutron; undefined: not known yet. */
+  cluster: () => string | undefined;
   /** All is known, so that what is not there does not exist. */
   isKnown: () => boolean;
   run: (signal: AbortSignal) => Promise<void>;
@@ -63,8 +66,11 @@ const UNWANTED_AGAIN_MS = 1_000;
 /** Between looks whether a policy that found no room would find some. */
 const ROOM_AGAIN_MS = 10_000;
 const WITH_PORTS = 'yes';
+/** Whose uid lives as long as the cluster. */
+const CLUSTER_NAMESPACE = 'kube-system';
 
-export const createPolicyWorld = ({ client, clock, log }: PolicyWorldOptions): PolicyWorld => {
+export const createPolicyWorld = (options: PolicyWorldOptions): PolicyWorld => {
+  const { client, clock, clusterId, log } = options;
   const readers = new Map<PolicyReader, ReadonlyMap<string, Group>>();
   const groups = createLiveGroups();
   const shares = new PolicyShares();
@@ -133,7 +139,10 @@ export const createPolicyWorld = ({ client, clock, log }: PolicyWorldOptions): P
     pod: (uid) => pods.store.byUid(uid),
     podsWithPorts: () => pods.store.by('ports', WITH_PORTS),
     groups,
-    namespaceUid: (name) => namespaces.store.byName('', name)?.metadata.uid,
+    cluster: () => {
+      const uid = namespaces.store.byName('', CLUSTER_NAMESPACE)?.metadata.uid;
+      return clusterId ?? (uid === undefined ? undefined : clusterMark(uid));
+    },
     isKnown: () =>
       [policies, pods, namespaces].every(({ state }) => state.listed) &&
       managed.isKnown() &&

@@ -21,7 +21,6 @@ import { annotate } from './annotate.ts';
 import { applySteps } from './apply.ts';
 import { portClaimsOf, namedPorts, type PodWithPorts, type PortClaims } from './claims.ts';
 import { createMembers } from './members.ts';
-import { clusterMark } from '../../neutron/names.ts';
 import { watchNodes } from './nodes.ts';
 import {
   causeOf,
@@ -70,8 +69,6 @@ const QUOTA_AGAIN_MS = 10_000;
  * reason.
  */
 const MAX_OVERTAKEN = 6;
-/** Whose uid lives as long as the cluster. */
-export const CLUSTER_NAMESPACE = 'kube-system';
 
 export const createSecurityGroupsController = (
   deps: SecurityGroupsDeps,
@@ -159,10 +156,8 @@ export const createSecurityGroupsController = (
     name: 'security-groups',
     sources: [nodes],
     world: () => {
-      const uid = world.namespaceUid(CLUSTER_NAMESPACE);
       const areNodesKnown = nodes.state.listed || nodes.state.phase === 'Forbidden';
-      const isKnown = world.isKnown() && areNodesKnown && uid !== undefined;
-      return isKnown ? clusterMark(uid) : undefined;
+      return world.isKnown() && areNodesKnown ? world.cluster() : undefined;
     },
     markAll: () => {
       // Another coordinator may have written, or waited.

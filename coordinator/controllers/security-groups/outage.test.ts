@@ -19,7 +19,6 @@ import { createSecurityGroupsController } from './controller.ts';
 import { followed } from './testing/followed.ts';
 import { createMemoryNeutron, type MemoryNeutron } from './testing/memory-neutron.ts';
 
-const CLUSTER_UID = '01234567-89ab-4cde-8f01-23456789abcd';
 const PORT = '52f111c6-c346-4b59-ad4e-ece80584dff8';
 const TWO_MINUTES = 120_000;
 
@@ -80,7 +79,7 @@ const world: PolicyWorld = {
       pods: PODS.map(({ pod }) => pod),
     }),
   } as PolicyWorld['groups'],
-  namespaceUid: () => CLUSTER_UID,
+  cluster: () => '01234567',
   isKnown: () => true,
   run: async () => undefined,
 };

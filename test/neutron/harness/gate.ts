@@ -143,8 +143,8 @@ const bodyOf = async (stream: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8');
 };
 
-/** Longer than any client of Neutron waits. */
-const TIMEOUT_MS = 120_000;
+/** Longer than any client of Neutron waits; a bulk of twenty ports can take two minutes. */
+const TIMEOUT_MS = 240_000;
 
 /** Undefined: Neutron has not answered. */
 export const forward = (
