@@ -1,6 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { TableEntry } from '#shared/policy/nft-table.ts';
+import { deniedSchema } from '#shared/protocol/counters.ts';
 import { Registry } from '#shared/metrics/prometheus.ts';
+import { countersIn } from '../openwrt/network-policy/listing.ts';
 import { createAgentMetrics } from '../metrics.ts';
 import { createDenials, type Denials } from './denials.ts';
 
@@ -40,6 +42,14 @@ it('takes a counter that says less than before for one that has begun anew', () 
   add({ in_p0: 3 });
   add({ in_p0: 2 });
   expect(denials.all()).toMatchObject([{ packets: 5 }]);
+});
+
+it('counts no further than a report can say', () => {
+  denials.begin([entry('one', 'ns/web'), entry('two', 'ns/web')]);
+  denials.add(countersIn('in_one 18446744073709551615\nin_two 18446744073709551615\n'));
+  denials.add(countersIn(`in_one 1${'0'.repeat(400)}\nin_two 2${'0'.repeat(400)}\n`));
+  const [denied] = denials.all();
+  expect(deniedSchema.parse(denied).packets).toBe(Number.MAX_SAFE_INTEGER);
 });
 
 it('counters of others, and of policies that are not there, are nothing', () => {

@@ -32,7 +32,11 @@ export const createDenials = (): Denials => {
     const policy = hasOwn ? title : OTHER_POLICIES;
     const key = keyOf(policy, direction);
     const before = series.get(key)?.packets ?? 0;
-    series.set(key, { policy, direction, packets: before + packets });
+    series.set(key, {
+      policy,
+      direction,
+      packets: Math.min(before + packets, Number.MAX_SAFE_INTEGER),
+    });
   };
 
   return {

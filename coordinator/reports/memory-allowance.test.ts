@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { reportSchema, ruleReportSchema, type Report } from '#shared/protocol/report.ts';
+import { largestOf } from '#shared/protocol/testing.ts';
 import { sentReport, cnfPod, word } from '../testing/facts.ts';
 import {
   Allowance,
@@ -29,6 +31,12 @@ const take = (of: typeof pod, ...reports: Parameters<typeof sentReport>): number
   keep(reports[0]?.page !== undefined && reports[0].page + 1 < (reports[0].pages ?? 1));
   return report.rules.length;
 };
+/** Bytes of the texts in it, of two-byte characters where they are such. */
+function textsOf(value: unknown): number {
+  if (typeof value === 'string') return value.startsWith('Ā') ? 2 * value.length : value.length;
+  const values = typeof value === 'object' && value !== null ? Object.values(value) : [];
+  return values.map(textsOf).reduce((one, other) => one + other, 0);
+}
 const codeOf = (attempt: () => unknown): string => {
   try {
     attempt();
@@ -37,6 +45,12 @@ const codeOf = (attempt: () => unknown): string => {
     return String(Object(error).code);
   }
 };
+
+const largest = largestOf(reportSchema);
+/** With a kilobyte of texts and more, but the rules; what is gone is not kept. */
+const FIELDS = (Object.keys(largest) as (keyof Report)[]).filter(
+  (field) => !['rules', 'gone'].includes(field) && textsOf(largest[field]) >= 1_024,
+);
 
 describe('what is kept of a report', () => {
   it('is about rules of the pod’s namespace only', () => {
@@ -87,10 +101,57 @@ describe('what is kept of a report', () => {
     expect(codes).toEqual(['taken', 'taken', 'taken', 'too-much', 'too-much']);
   });
 
+  it('has a rule once, however often a page has it', () => {
+    const rules = [...words('own', 2), word({ uid: 'own-0', message: 'last' })];
+    const { report } = allowance.take(pod, sentReport({ rules }));
+    expect(report.rules.map(({ message }) => message.length)).toEqual([4, 1_000]);
+  });
+
+  it('has as many rules as fit with all of their fields at their limits', () => {
+    const most = largestOf(ruleReportSchema);
+    const rules = Array.from({ length: 1_000 }, (_, at) => ({ ...most, uid: `own-${at}` }));
+    let taken = 0;
+    for (let page = 0; page < 20; page += 1)
+      taken += codeOf(() => take(pod, { page, pages: 20, rules })) === 'taken' ? 1 : 0;
+    expect(taken).toBe(Math.floor(MOST_OF_A_POD / 1_000 / textsOf(most)));
+  });
+
+  it.each(FIELDS)('counts %s beside them, also in a heartbeat', (field) => {
+    const said = { [field]: largest[field] };
+    let taken = 0;
+    const next = (): string => {
+      const of = cnfPod(`pod-${taken}`);
+      return codeOf(() => {
+        take(of, {});
+        take(of, { sequence: 2, repeats: 1, ...said });
+      });
+    };
+    while (taken * textsOf(said) <= MOST_OF_A_NAMESPACE && next() === 'taken') taken += 1;
+    expect(taken * textsOf(said)).toBeLessThanOrEqual(MOST_OF_A_NAMESPACE);
+  });
+
+  it('stays counted where it stays, and goes with the pod', () => {
+    const { information, counters, drifts } = largest;
+    const fill = (of: typeof pod): string =>
+      codeOf(() => {
+        take(of, { information, counters, drifts });
+        take(of, { sequence: 2, repeats: 1 });
+      });
+    const pods = Array.from({ length: 100 }, (_, index) => cnfPod(`pod-${index}`));
+    const taken = pods.filter((of) => fill(of) === 'taken');
+    const bytes = textsOf([information, counters, drifts]);
+    expect(taken.length * bytes).toBeLessThanOrEqual(MOST_OF_A_NAMESPACE);
+    expect(taken.length * bytes).toBeGreaterThan(0.7 * MOST_OF_A_NAMESPACE);
+    for (const { uid } of pods) allowance.forget(uid);
+    expect(fill(pod)).toBe('taken');
+  });
+
   it('is little before a kubelet has started the agent', () => {
     expect(codeOf(() => take(young, { rules: words('own', 10) }))).toBe('taken');
     const rules = words('own', 66);
     expect(codeOf(() => take(young, { sequence: 2, rules }))).toBe('too-much');
+    const { information } = largest;
+    expect(codeOf(() => take(young, { sequence: 2, information }))).toBe('too-much');
   });
 
   it('is bounded for each namespace, until its pods are gone', () => {

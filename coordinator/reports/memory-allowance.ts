@@ -1,7 +1,8 @@
 /**
  * How much of agents' reports is kept, so that no pod can fill the coordinator's memory: only
  * states of rules of the pod's own namespace, and a limited amount for each pod and namespace. Of
- * unknown rules little is kept, since the agent's watch can be ahead of ours.
+ * unknown rules little is kept, since the agent's watch can be ahead of ours. Whatever else a
+ * report says is counted as well, by one measure, so that a field that comes later is.
  */
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
@@ -19,8 +20,8 @@ export const MOST_UNKNOWN = 131_072;
  * little for an attack by pods that never run.
  */
 export const MOST_BEFORE_A_START = 65_536;
-/** What an object takes beside its texts. */
-const OF_A_WORD = 150;
+/** What a value takes beside its characters: the state of a rule has some ten values. */
+const OF_A_VALUE = 16;
 
 type Kept = {
   namespace: string;
@@ -30,6 +31,8 @@ type Kept = {
   part: number;
   /** The last report of which all pages came: it stays until all of the next are there. */
   whole: number;
+  /** By field, the last that came of it: some stay until they come again. */
+  beside: Record<string, number>;
   unknown: number;
   /** Something was left out that may be missed. */
   isIncomplete: boolean;
@@ -57,23 +60,27 @@ export class Allowance {
 
   /** The part of a page to keep. @throws Refusal when it is too much */
   take({ uid, namespace, agent }: CnfPod, page: Report): Taken {
-    if (page.repeats !== undefined) return { report: page, keep: () => [] };
-    const report = `${page.bootId} ${page.sequence}`;
     const before = this.#pods.get(uid);
-    const isNext = before?.report === report;
-    const now: Kept = isNext
-      ? { ...before }
-      : { namespace, report, part: 0, whole: before?.whole ?? 0, unknown: 0, isIncomplete: false };
-    const rules = page.rules.filter((word) => this.#isKept(word, now));
-    for (const word of rules) now.part += lengthOf(word);
+    const isWhole = page.repeats === undefined;
+    const now: Kept = {
+      ...goingOn(page, before),
+      namespace,
+      beside: { ...before?.beside, ...besideOf(page) },
+    };
+    // What repeats a report that is not known here is not kept.
+    const rules = isWhole
+      ? withoutRepeated(page.rules).filter((word) => this.#isKept(word, now))
+      : page.rules;
+    if (isWhole) for (const word of rules) now.part += bytesOf(word);
     const most = agent.state === 'started' ? MOST_OF_A_POD : MOST_BEFORE_A_START;
-    const size = page.pages === 1 ? now.part : sizeOf(now);
-    if (now.part > most || !this.#hasRoom(namespace, size - sizeOf(before)))
+    const after = isWhole && page.pages === 1 ? { ...now, whole: 0 } : now;
+    const isTooMuch = sizeOf({ ...now, whole: 0 }) > most;
+    if (isTooMuch || !this.#hasRoom(namespace, sizeOf(after) - sizeOf(before)))
       throw new Refusal('too-much');
     return {
       report: { ...page, rules },
       keep: (isPartial) => {
-        if (!isPartial) Object.assign(now, { whole: now.part, part: 0 });
+        if (isWhole && !isPartial) Object.assign(now, { whole: now.part, part: 0 });
         this.forget(uid);
         this.#pods.set(uid, now);
         this.#count(namespace, sizeOf(now));
@@ -129,20 +136,37 @@ export class Allowance {
   #isKept(word: RuleReport, now: Kept): boolean {
     const of = this.#namespaceOf(word.uid);
     if (of !== undefined) return of === now.namespace;
-    now.unknown += lengthOf(word);
+    now.unknown += bytesOf(word);
     const isKept = now.unknown <= MOST_UNKNOWN;
     now.isIncomplete ||= !isKept;
     return isKept;
   }
 }
 
-const sizeOf = (kept: Kept | undefined): number => (kept ? kept.part + kept.whole : 0);
+const sizeOf = (kept: Kept | undefined): number =>
+  kept ? Object.values(kept.beside).reduce(sum, kept.part + kept.whole) : 0;
 
-const lengthOf = ({ kind, name, uid, revision, reason, message }: RuleReport): number =>
-  [kind, name, uid, revision, reason, message].reduce(
-    (sum, text) => sum + bytesOf(text),
-    OF_A_WORD,
-  );
+/** With the pages of that report that are there already. */
+const goingOn = (page: Report, before: Kept | undefined): Omit<Kept, 'namespace' | 'beside'> => {
+  const report = `${page.bootId} ${page.sequence}`;
+  if (before && (page.repeats !== undefined || before.report === report)) return before;
+  return { report, part: 0, whole: before?.whole ?? 0, unknown: 0, isIncomplete: false };
+};
+
+const besideOf = ({ rules: _counted, gone: _never, ...beside }: Report): Kept['beside'] =>
+  Object.fromEntries(Object.entries(beside).map(([field, value]) => [field, bytesOf(value)]));
+
+/** The last word about a rule is the one that would count. */
+const withoutRepeated = (rules: readonly RuleReport[]): RuleReport[] => [
+  ...new Map(rules.map((word) => [word.uid, word])).values(),
+];
 
 /** Memory holds a text in two bytes a character where one of them is beyond Latin-1. */
-const bytesOf = (text: string): number => (/[^\0-\xff]/.test(text) ? 2 * text.length : text.length);
+const bytesOf = (value: unknown): number => {
+  if (typeof value === 'string')
+    return OF_A_VALUE + (/[^\0-\xff]/.test(value) ? 2 * value.length : value.length);
+  if (typeof value !== 'object' || value === null) return OF_A_VALUE;
+  return Object.values(value).map(bytesOf).reduce(sum, OF_A_VALUE);
+};
+
+const sum = (one: number, other: number): number => one + other;

@@ -59,19 +59,25 @@ export const firewallSchema = z
   .enum(['fw3', 'fw4'])
   .describe('What makes rules of the kernel: firewall4 for nftables, firewall3 for iptables.');
 
-export const informationSchema = z.object({
-  firewall: firewallSchema.optional(),
-  interfaces: z.array(interfaceSchema).max(64).describe('Interfaces of OpenWRT.'),
-  routes: z.array(routeSchema).max(128).describe('Routes that OpenWRT keeps on them.'),
-  tunnels: z.array(tunnelSchema).max(128).describe('IPsec tunnels that are configured or up.'),
-  wans: z.array(wanSchema).max(64).describe('Interfaces that mwan3 tracks.'),
-  leftOvers: z
-    .array(leftOverSchema)
-    .max(32)
-    .optional()
-    .describe("Sections that ICN's controller made for rules that do not exist."),
-  leftOut: z.int().min(0).describe('Entries of these lists that were too many to be reported.'),
-});
+const sizeOf = (value: object): number => Buffer.byteLength(JSON.stringify(value));
+
+export const informationSchema = z
+  .object({
+    firewall: firewallSchema.optional(),
+    interfaces: z.array(interfaceSchema).max(64).describe('Interfaces of OpenWRT.'),
+    routes: z.array(routeSchema).max(128).describe('Routes that OpenWRT keeps on them.'),
+    tunnels: z.array(tunnelSchema).max(128).describe('IPsec tunnels that are configured or up.'),
+    wans: z.array(wanSchema).max(64).describe('Interfaces that mwan3 tracks.'),
+    leftOvers: z
+      .array(leftOverSchema)
+      .max(32)
+      .optional()
+      .describe("Sections that ICN's controller made for rules that do not exist."),
+    leftOut: z.int().min(0).describe('Entries of these lists that were too many to be reported.'),
+  })
+  .refine((value) => sizeOf(value) <= MAX_INFORMATION_BYTES, {
+    error: `at most ${MAX_INFORMATION_BYTES} bytes`,
+  });
 export type Information = z.infer<typeof informationSchema>;
 
 type Lists = Omit<Information, 'leftOut'>;
@@ -79,7 +85,6 @@ type Lists = Omit<Information, 'leftOut'>;
 const LIMITS = { interfaces: 64, routes: 128, tunnels: 128, wans: 64, leftOvers: 32 } as const;
 
 const ROOM = MAX_INFORMATION_BYTES - 64;
-const sizeOf = (value: object): number => Buffer.byteLength(JSON.stringify(value));
 
 /**
  * At most what the schema and the size allow; routes, of which there can be most, go first.

@@ -37,12 +37,16 @@ type JsonSchema = {
   pattern?: string;
 };
 
+const OF_TYPE = new Map<string | undefined, boolean | number>([
+  ['boolean', true],
+  ['number', Number.MAX_SAFE_INTEGER],
+  ['integer', Number.MAX_SAFE_INTEGER],
+]);
+
 const largest = (schema: JsonSchema): unknown => {
   const { type, properties = {}, items = {}, maxItems } = schema;
-  const [value] = schema.enum ?? [schema.const];
+  const [value = schema.maximum ?? OF_TYPE.get(type)] = schema.enum ?? [schema.const];
   if (value !== undefined) return value;
-  if (type === 'boolean') return true;
-  if (type === 'number' || type === 'integer') return schema.maximum ?? Number.MAX_SAFE_INTEGER;
   if (type === 'string') return largestText(schema);
   if (type === 'array' && maxItems !== undefined)
     return Array.from({ length: maxItems }, () => largest(items));

@@ -241,7 +241,7 @@ const MAX_MESSAGE = 300;
 export const messageIn = (text: string): string => {
   const message = /^\s*\{\s*"message"\s*:\s*"([\s\S]*)"\s*\}\s*$/.exec(text)?.[1] ?? text;
   const [line = ''] = message
-    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/<[^<>]*>/g, ' ')
     .trim()
     .split('\n');
   return line.replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE);

@@ -100,3 +100,14 @@ it('asks a charon that does not answer once a minute, and lacks knowledge of IPs
   clock.advance(1_000);
   expect(await looks()).toMatchObject({ incomparable: ['ipsec'], asked: 2 });
 });
+
+it('reads free space, and a line of blanks in one go', async () => {
+  const overlay = '/dev/loop 0 10 4 6 40% /overlay\ntmpfs 100 1 99 1% /tmp';
+  const { session } = fakeSession(() =>
+    answered({ code: 0, stdout: `${overlay}\na${' '.repeat(131_072)}` }),
+  );
+  const kernel = createKernel(createManualClock());
+  await kernel.begin(session, signal);
+  await kernel.look({ session, capabilities: OF_TODAY, contents: () => [], signal });
+  expect(kernel.space()).toEqual({ config: 6 * 1_024, tmp: 99 * 1_024 });
+});

@@ -49,8 +49,7 @@ const FW4 = 'table inet fw4';
 const MWAN3 = /chain mwan3_(?:hook|prerouting) /;
 const HASH = /^[0-9a-f]{32}/m;
 const CHARON = /^charon /;
-/** A line of `df -Pk`: file system, size, used, available, in kilobytes. */
-const FREE = /^\S.* +\d+ +\d+ +(\d+) +\d+% /;
+const PERCENT = /^\d+%$/;
 
 const NOTHING_FOUND: KernelLook = { lacking: new Map(), incomparable: new Map() };
 
@@ -163,10 +162,15 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
 
 type Answer = Awaited<ReturnType<typeof runVerb>>;
 
+/**
+ * What `df -Pk` says: file system, size, used, available, in kilobytes. One regular expression for
+ * the line takes the square of the number of blanks.
+ */
 const spaceIn = (lines: readonly string[]): Space | undefined => {
   const free = lines.flatMap((line) => {
-    const kilobytes = FREE.exec(line)?.[1];
-    return kilobytes === undefined ? [] : [Number(kilobytes) * 1024];
+    const words = line.split(' ').filter((word) => word !== '');
+    const kilobytes = Number(words[words.findIndex((word) => PERCENT.test(word)) - 1]);
+    return Number.isSafeInteger(kilobytes) ? [kilobytes * 1024] : [];
   });
   const [config, tmp] = free;
   return config === undefined || tmp === undefined ? undefined : { config, tmp };

@@ -57,7 +57,7 @@ export const printedIn = (text: string): Listing => {
   return { chains, others: new Set([others.join('\n')]) };
 };
 
-const COMMENT = / comment "!fw4: (.*?)(?: \(reflection\))?"$/;
+const COMMENT = / comment "!fw4: ([^"]*?)(?: \(reflection\))?"$/;
 
 /** The name of the section that fw4 has made the rule of, which it writes into the comment. */
 export const nameIn = (rule: string): string | undefined => COMMENT.exec(rule)?.[1];

@@ -169,7 +169,7 @@ const targetOf = (
 
 const POLICY_RULE = new RegExp(`^(?:meta nfproto (\\S+) )?${UNMARKED}(.*)$`, 'u');
 /** In turn, by weight: `numgen inc mod 4 vmap { 0-2 : jump mwan3_or_meta_0x100, 3 : … }`. */
-const BY_WEIGHT = /numgen (?:inc|random) mod \d+ v?map \{ (.*) \}$/;
+const BY_WEIGHT = /numgen (?:inc|random) mod \d+ v?map \{ ([^{}]*) \}$/;
 const SHARE = /^(\d+)(?:-(\d+))? : (?:jump mwan3_or_meta_)?(0x[0-9a-f]+)$/;
 
 const policyIn = (body: Lines, family: Mwan3Family, uplinks: Uplinks): LoadedPolicy => {

@@ -55,7 +55,7 @@ export const lackingRules = (
   });
 };
 
-const COMMENT = /comment "!fw4: (.*?)(?: \(reflection\))?"$/;
+const COMMENT = /comment "!fw4: ([^"]*?)(?: \(reflection\))?"$/;
 const NAMED_BY_COMMENT: ReadonlySet<string> = new Set(['rule', 'redirect', 'nat', 'forwarding']);
 
 /**

@@ -7,7 +7,7 @@ import type { Information } from '#shared/protocol/information.ts';
 import { listOf } from '#shared/resources/render.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 
-const LINE = /\b(\d+)\[([A-Z]+)\] (.+)$/;
+const LINE = /\b(\d+)\[([A-Z]+)\] (.+)/;
 const SUBJECTS = [
   /\bIKE_SA (\S+)\[\d+\]/,
   /^received packet: from ([\d.]+|[\da-f:]+)\[/,

@@ -14,7 +14,7 @@ export type ReloadVerdict = {
   refusal: { message: string; sections: readonly string[] } | undefined;
 };
 
-const WARNING = /^\[!\] Section (\S+) (?:\(.*?\) )?(.+)$/;
+const WARNING = /^\[!\] Section (\S+) (?:\(.*?\) )?(.+)/;
 const ANONYMOUS = /^@(.+)\[(\d+)\]$/;
 const REFUSAL = /\bError: /;
 const RULE_COMMENT = /comment "!fw4: (.*?)"/g;

@@ -2,7 +2,8 @@
  * Makes and reads the two kinds of certificates that we use: a CA, and a serving certificate signed
  * by it. PEM in, PEM out.
  */
-import type { JsonGeneralName } from '@peculiar/x509';
+import 'reflect-metadata';
+import * as x509 from '@peculiar/x509';
 import { X509Certificate, type webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 
@@ -19,21 +20,10 @@ export type Validity = {
 export const CLOCK_SKEW_MS = 5 * 60_000;
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-
-/**
- * Loaded when a certificate is made, and not at each start, a tenth of whose CPU it takes
- * (measured: 36 of 352 ms).
- */
-const loadLibrary = async () => {
-  await import('reflect-metadata');
-  return await import('@peculiar/x509');
-};
-type Library = Awaited<ReturnType<typeof loadLibrary>>;
+const { KeyUsageFlags: usage } = x509;
 
 /** CAs of the same name are told apart by their key ids, which serving certificates name. */
 export const createCa = async (commonName: string, validity: Validity): Promise<Pair> => {
-  const x509 = await loadLibrary();
-  const { KeyUsageFlags: usage } = x509;
   const keys = await newKeys();
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
     ...dates(validity),
@@ -46,7 +36,7 @@ export const createCa = async (commonName: string, validity: Validity): Promise<
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { cert: cert.toString('pem'), key: await exportKey(x509, keys.privateKey) };
+  return { cert: cert.toString('pem'), key: await exportKey(keys.privateKey) };
 };
 
 /** Valid for exactly these DNS names and IP addresses, and never longer than its CA. */
@@ -55,7 +45,6 @@ export const issueServing = async (
   names: readonly string[],
   validity: Validity,
 ): Promise<Pair> => {
-  const x509 = await loadLibrary();
   const issuer = new x509.X509Certificate(ca.cert);
   const keys = await newKeys();
   const { notBefore, notAfter } = dates(validity);
@@ -64,18 +53,18 @@ export const issueServing = async (
     notAfter: notAfter < issuer.notAfter ? notAfter : issuer.notAfter,
     subject: [{ CN: [names[0] ?? 'sdewan-coordinator'] }],
     issuer: issuer.subjectName,
-    signingKey: await importKey(x509, ca.key),
+    signingKey: await importKey(ca.key),
     publicKey: keys.publicKey,
     signingAlgorithm: ALGORITHM,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.KeyUsagesExtension(usage.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
       new x509.SubjectAlternativeNameExtension(names.map(altName)),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
   });
-  return { cert: cert.toString('pem'), key: await exportKey(x509, keys.privateKey) };
+  return { cert: cert.toString('pem'), key: await exportKey(keys.privateKey) };
 };
 
 export type CertificateFacts = {
@@ -114,7 +103,7 @@ const dates = ({ issuedAt, lifetimeMs }: Validity): { notBefore: Date; notAfter:
   notAfter: new Date(issuedAt + lifetimeMs),
 });
 
-const altName = (name: string): JsonGeneralName => ({
+const altName = (name: string): x509.JsonGeneralName => ({
   type: isIP(name) ? 'ip' : 'dns',
   value: name,
 });
@@ -122,8 +111,8 @@ const altName = (name: string): JsonGeneralName => ({
 const newKeys = (): Promise<webcrypto.CryptoKeyPair> =>
   crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 
-const exportKey = async ({ PemConverter }: Library, key: CryptoKey): Promise<string> =>
-  PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+const exportKey = async (key: CryptoKey): Promise<string> =>
+  x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 
-const importKey = ({ PemConverter }: Library, pem: string): Promise<CryptoKey> =>
-  crypto.subtle.importKey('pkcs8', PemConverter.decodeFirst(pem), ALGORITHM, false, ['sign']);
+const importKey = (pem: string): Promise<CryptoKey> =>
+  crypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), ALGORITHM, false, ['sign']);

@@ -27,8 +27,8 @@ import { memoryOf } from '../memory.ts';
 const NAMESPACES = Number(process.env['SDEWAN_ATTACK_NAMESPACES'] ?? 4);
 const POLICIES = 20;
 const BLOCKS = 950;
-/** A namespace has so many; each pod has a word of 1,024 characters about each rule. */
-const RULES = 390;
+/** A namespace has so many; each pod says 1,536 characters about each rule. */
+const RULES = 300;
 const PODS = 8;
 const ADMISSION_ROLE = 'sdewan-coordinator-admission';
 /** No more than a share of all reports, where there are twenty others. */
@@ -115,6 +115,7 @@ const reportOf = (rules: readonly { uid: string; name: string }[]): string =>
       state: 'Failed',
       reason: 'Refused',
       message: MESSAGE,
+      tunnelsDown: MESSAGE.slice(0, 512),
     })),
   });
 

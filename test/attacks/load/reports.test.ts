@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { REPORT_VERSION, type RuleReport } from '#shared/protocol/report.ts';
 import { createPod, createRunningPod, tokenFor } from '../../integration/coordinator/pods.ts';
 import { post } from '../../integration/coordinator/agent.ts';
+import { createRule } from '../../integration/coordinator/rules.ts';
 import { createWorld, type World } from '../../integration/coordinator/world.ts';
 import { createControlGroup, type ControlGroup } from '../control-group.ts';
 import { memoryOf } from '../memory.ts';
@@ -43,7 +44,7 @@ const wordsOf = (pod: string, page: number, count: number): RuleReport[] =>
     message: 'x'.repeat(1_024),
   }));
 
-const reportOf = (rules: readonly RuleReport[], changes: object = {}): string =>
+const reportOf = (rules: readonly object[], changes: object = {}): string =>
   JSON.stringify({
     version: REPORT_VERSION,
     clock: { startedAt: Date.now(), sentAt: Date.now() },
@@ -91,6 +92,23 @@ describe('reports of a tenant', () => {
     }
     const { peak } = memoryOf(world.coordinator.pid);
     console.log(`${PODS} pods that run: ${before} MiB before, at most ${peak} MiB`);
+    expect(peak).toBeLessThan(250);
+  });
+
+  it('have one rule once, whatever they say of it, until their last page comes', async () => {
+    const before = memoryOf(world.coordinator.pid).now;
+    const { uid } = (await createRule(world, { name: 'known' })).metadata;
+    const tunnelsDown = 'Ā'.repeat(512);
+    const [word] = wordsOf('known', 0, 1);
+    const words = Array.from({ length: WORDS }, () => ({ ...word, uid, message: '', tunnelsDown }));
+    for (let index = 0; index < PODS; index += 1) {
+      const name = `repeating-${index}`;
+      const token = await tokenFor(world, await createRunningPod(world, { name }));
+      for (let page = 0; page < PAGES - 1; page += 1)
+        await send(name, token, reportOf(words, { page, pages: PAGES }));
+    }
+    const { peak } = memoryOf(world.coordinator.pid);
+    console.log(`${PODS} pods that repeat: ${before} MiB before, at most ${peak} MiB`);
     expect(peak).toBeLessThan(250);
   });
 
