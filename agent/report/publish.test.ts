@@ -16,7 +16,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createOrders } from './answered-fields.ts';
 import { createBoot } from './boot.ts';
 import { ReportRefused } from './client.ts';
-import { createPublisher, type Publisher } from './publish.ts';
+import { createPublisher, heartbeatIn, type Publisher } from './publish.ts';
 
 const ANSWER = { epoch: 'one', version: REPORT_VERSION } as const;
 const STARTED_AT = 1_000;
@@ -404,4 +404,13 @@ describe('publisher', () => {
     });
     await expect.poll(() => outcomes).toEqual(['failed', 'failed', 'full']);
   });
+});
+
+it('heartbeats are due at the same times on all pods, and none later than by their jitter', () => {
+  for (const now of [0, 1, 4_321, 1_795_983_388_549]) {
+    const inMs = heartbeatIn(8_000, now);
+    expect((now + inMs) % 1_000).toBeCloseTo(0, 3);
+    expect(inMs).toBeGreaterThan(5_000);
+    expect(inMs).toBeLessThanOrEqual(10_000);
+  }
 });
