@@ -85,13 +85,13 @@ it('pods that are gone are told nothing', () => {
   const { orders } = world({ a: 100, b: 100 });
   orders.give('edge/cnf-1', new Map([['uid-b', order(0)]]));
   expect(orders.answerTo('uid-a', UPTIME)).toBeUndefined();
-  expect(orders.answerTo('uid-b', UPTIME)).toEqual(order(0));
+  expect(orders.answerTo('uid-b', UPTIME)).toMatchObject({ distance: 0, peers: [] });
   orders.give('edge/cnf-1', new Map());
   expect(orders.answerTo('uid-b', UPTIME)).toBeUndefined();
 });
 
 it('agents at rest are asked to report at the same times, whenever they have reported, and none is asked later than it would be', () => {
-  const { orders } = world({ a: 100 });
+  const { orders } = world({ a: 100, b: 100 });
   const reportsAt = (at: number): number => {
     const { nextReportMs = 0 } = orders.answerTo('uid-a', at) ?? {};
     expect(nextReportMs).toBeLessThanOrEqual(2_000);
@@ -105,6 +105,32 @@ it('agents at rest are asked to report at the same times, whenever they have rep
     const second = reportsAt(first + 3);
     expect(Math.floor(second) - Math.floor(first)).toBe(1_750);
   }
+});
+
+it('agents of pods that are alone in their CNFDeployment are asked as rarely as others, until there is a second pod', () => {
+  const { orders } = world({ a: 100 });
+  const { nextReportMs = 0 } = orders.answerTo('uid-a', UPTIME) ?? {};
+  // A quarter of what makes it silent.
+  expect(nextReportMs).toBeGreaterThan(6_000);
+  expect(nextReportMs).toBeLessThanOrEqual(7_500);
+  const second = new Map([
+    ['uid-a', order(0)],
+    ['uid-b', order(1)],
+  ]);
+  orders.give('edge/cnf-1', second);
+  expect(orders.answerTo('uid-a', UPTIME)?.nextReportMs).toBeLessThanOrEqual(2_000);
+});
+
+it('pods that are alone in their CNFDeployment are missed after three reports, too', () => {
+  const { nextReportMs = 0 } = world({ a: 100 }).orders.answerTo('uid-a', UPTIME) ?? {};
+  const others = { 'other/b': 100 };
+  const unheardAfter = (ms: number): boolean => {
+    const { orders, unheard } = world({ a: ms, ...others });
+    orders.give('edge/cnf-1', new Map([['uid-a', order(0)]]));
+    orders.answerTo('uid-a', UPTIME);
+    return unheard('a');
+  };
+  expect([3 * nextReportMs, 3 * nextReportMs + 1].map(unheardAfter)).toEqual([false, true]);
 });
 
 it('agents that a roll-out waits for are asked as soon as can be', () => {

@@ -13,8 +13,8 @@ import type { FleetPod } from './pod.ts';
 const MISSED = 3;
 /** This coordinator itself did not run, or took no reports, for so long. */
 const DEAF_MS = 3_000;
-/** By which agents at rest report at the same time. */
-const TICK_MS = 250;
+/** By which share of their interval agents at rest report at the same time. */
+const TICK = 1 / 8;
 
 export type Hearing = Pick<FleetPod, 'actual' | 'unheard'>;
 
@@ -60,7 +60,16 @@ export class FleetOrders {
     for (const uid of this.#given.get(cnf)?.keys() ?? []) if (!orders.has(uid)) this.#forget(uid);
     if (orders.size === 0) this.#given.delete(cnf);
     else this.#given.set(cnf, orders);
-    for (const [uid, order] of orders) this.#ofPod.set(uid, order);
+    for (const [uid, order] of orders) {
+      const isAtRest = order.nextReportMs >= SLOWEST_MS;
+      const nextReportMs = orders.size === 1 && isAtRest ? this.#aloneMs : order.nextReportMs;
+      this.#ofPod.set(uid, { ...order, nextReportMs });
+    }
+  }
+
+  /** No other pod could take the traffic of one that is missed: it is as that of any CNF. */
+  get #aloneMs(): number {
+    return Math.max(SLOWEST_MS, Math.min(ALONE_MS, this.#deps.silentAfterMs / (MISSED + 1)));
   }
 
   /** For the answer that goes out now. */
@@ -135,7 +144,7 @@ export class FleetOrders {
 const untilTick = (nextReportMs: number, monotonic: number): number => {
   if (nextReportMs < SLOWEST_MS) return nextReportMs;
   const latest = monotonic + nextReportMs * REPORTED_AFTER;
-  return Math.ceil((latest - (latest % TICK_MS) - monotonic) / REPORTED_AFTER);
+  return Math.ceil((latest - (latest % (nextReportMs * TICK)) - monotonic) / REPORTED_AFTER);
 };
 
 /** Else it is more likely that this coordinator is cut off than that they are gone. */
@@ -143,5 +152,7 @@ export const hearsEnough = ({ heard, known }: AgentsHeard): boolean => 2 * heard
 
 /** How often agents report at rest. While distances move they are asked more often. */
 export const SLOWEST_MS = 2_000;
+/** The same of the only pod of a CNFDeployment; as often as other agents do. */
+const ALONE_MS = 10_000;
 /** While a roll-out waits for them. */
 export const FASTEST_MS = 250;
