@@ -25,6 +25,7 @@ const notReadyAfter = (unansweredForMs: number | undefined): readonly string[] =
     classicStatusNamespace: undefined,
     onPod: () => undefined,
     onReport: () => undefined,
+    onCounters: () => undefined,
     onRule: () => undefined,
     registry,
     metrics: createMetrics(registry),

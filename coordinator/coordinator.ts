@@ -73,6 +73,8 @@ export type CoordinatorOptions = {
   onPod: (change: CnfPodChange) => void;
   /** Called when the agent of a pod has said something new of rules or OpenWRT. */
   onReport: (pod: CnfPod) => void;
+  /** Called when it has counted something. */
+  onCounters: (pod: CnfPod) => void;
   /** Called with the uid of every rule that was added, changed or deleted. */
   onRule: (uid: string) => void;
   registry: Registry;
@@ -290,7 +292,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       markStatus(pod, false);
       options.onReport(pod);
     },
-    onCounters: options.onReport,
+    onCounters: options.onCounters,
     onCommentsLost: (pod, packages) => {
       for (const name of packages) record(commentsRemoved(pod, name));
     },

@@ -64,6 +64,8 @@ export type Generators = {
   onPod: (change: CnfPodChange) => void;
   /** The agent of a pod has said something new. */
   onReport: (pod: CnfPod) => void;
+  /** It has counted something. */
+  onCounters: (pod: CnfPod) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -146,6 +148,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
 
   return {
     onReport: fleet.mark,
+    onCounters: fleet.markObserved,
     onRule: (uid) => {
       const rule = rules.get(uid)?.rule;
       if (rule) fleet.mark(rule);

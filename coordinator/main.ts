@@ -87,6 +87,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
       generators.onReport(pod);
       dashboard?.mark();
     },
+    onCounters: (pod) => generators.onCounters(pod),
     onRule: (uid) => {
       generators.onRule(uid);
       dashboard?.mark();

@@ -271,6 +271,29 @@ it('writes a CNF once a minute at most, however often its counters and addresses
   expect(api.writes).toHaveLength(last);
 });
 
+it('writes other counters of a CNF once a minute, by one call, without a look at its CNFDeployment', async () => {
+  await serve();
+  const count = (packets: number): void => {
+    counters = { interfaces: [], denied: [{ policy: 'e/p', direction: 'ingress', packets }] };
+    fleet.markObserved({ namespace: NAMESPACE, name: 'cnf-1-hash1-a' });
+  };
+  count(1);
+  await pass(120);
+  const before = { reads: api.reads.length, writes: api.writes.length };
+  const written = () => api.writes.slice(before.writes);
+  const write = 'patch cnfs/cnf-1-hash1-a';
+  count(2);
+  await pass(10);
+  expect(written()).toEqual([write]);
+  count(3);
+  await pass(48);
+  expect(written()).toEqual([write]);
+  await pass(60);
+  expect(written()).toEqual([write, write]);
+  expect(Object(api.get('cnfs', 'cnf-1-hash1-a'))['status'].counters).toEqual(counters);
+  expect(api.reads.slice(before.reads)).toEqual([]);
+});
+
 it('does nothing before pods and rules are known', async () => {
   standing = undefined;
   cnf('cnf-1', 'openwrt:1');

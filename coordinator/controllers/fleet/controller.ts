@@ -20,6 +20,7 @@ import type { CnfPod } from '../../sources/cnf-pod.ts';
 import { fleetDeployments } from './apps.ts';
 import { BROKEN_MS, brokenBy, TooLargeError } from './broken.ts';
 import { keyOf, placeOf } from './deployment.ts';
+import { createObservedController } from './mirror/observed.ts';
 import { createMirror } from './mirror/writer.ts';
 import { createRollOut, type RollOutDeps, type StandingOf } from './roll-out.ts';
 import { brokenStatus } from './status.ts';
@@ -37,6 +38,8 @@ export type FleetDeps = ControllerDeps &
 export type FleetController = {
   /** Something that a roll-out of the CNF may wait for has changed: a rule, a pod, or a report. */
   mark: (cnf: Pick<CnfPod, 'namespace' | 'purpose'>) => void;
+  /** The agent of the pod has counted something, which nothing waits for. */
+  markObserved: (pod: Pick<CnfPod, 'namespace' | 'name'>) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -61,7 +64,9 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     log,
     namespace,
     mark: (key) => controller.mark(key),
+    markObserved: ({ metadata }) => observed.mark(metadata),
   });
+  const observed = createObservedController({ ...deps, mirror });
 
   const writes = createUnansweredWrites();
   const statuses = createStatusWriter({ client, clock, writes });
@@ -135,7 +140,10 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   return {
     mark: ({ namespace: where, purpose = '' }) =>
       cnfs.store.by('cnf', cnfKey(where, purpose)).forEach(markObject),
-    run: controller.run,
+    markObserved: observed.mark,
+    run: async (signal) => {
+      await Promise.all([controller.run(signal), observed.run(signal)]);
+    },
   };
 };
 

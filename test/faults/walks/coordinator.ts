@@ -55,6 +55,7 @@ export const startCoordinator = (
     classicStatusNamespace: undefined,
     onPod: () => undefined,
     onReport: () => undefined,
+    onCounters: () => undefined,
     onRule: () => undefined,
     registry,
     metrics: createMetrics(registry),

@@ -187,6 +187,9 @@ const agentVersionOf = (
 ): Pick<CnfObjectStatus, 'agentVersion'> =>
   given({ agentVersion: agentVersion ?? before?.agentVersion });
 
+/** What the agent of a pod observes: it decides nothing. */
+export type Observed = Pick<CnfFacts, 'uid' | 'networks' | 'counters'>;
+
 const lastEventOf = (conditions: readonly FleetCondition[]): Pick<CnfObjectStatus, 'lastEvent'> => {
   const [last] = conditions.toSorted(
     (one, other) => Date.parse(other.lastTransitionTime) - Date.parse(one.lastTransitionTime),
@@ -199,7 +202,7 @@ const lastEventOf = (conditions: readonly FleetCondition[]): Pick<CnfObjectStatu
  * already. What was not known before is written at once.
  */
 export const observedInMs = (
-  pod: CnfFacts,
+  pod: Observed,
   status: CnfObjectStatus | undefined,
   now: number,
 ): number | undefined => {
@@ -220,11 +223,11 @@ export const observedInMs = (
 const observedIn = ({
   networks,
   counters,
-}: CnfFacts): Pick<CnfObjectStatus, 'networks' | 'counters'> =>
+}: Observed): Pick<CnfObjectStatus, 'networks' | 'counters'> =>
   given({ networks: networks.size === 0 ? undefined : listed(networks), counters });
 
-const observedOf = (
-  pod: CnfFacts,
+export const observedOf = (
+  pod: Observed,
   before: CnfObjectStatus | undefined,
   now: number,
 ): Pick<CnfObjectStatus, 'networks' | 'counters' | 'observedTime'> => {

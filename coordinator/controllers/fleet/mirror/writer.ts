@@ -2,6 +2,7 @@
  * Watches CNFSets and CNFs and writes them: as few calls as there are differences. They tell what
  * is; a roll-out that cannot write them goes on.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { keep } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
@@ -12,7 +13,6 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import { keyOf } from '../deployment.ts';
-import type { CnfFacts } from './facts.ts';
 import { firstRollSet, type UserRequest } from '../requests.ts';
 import {
   goesWithItsPod,
@@ -31,12 +31,17 @@ export type MirrorDeps = {
   namespace: string | undefined;
   /** A CNFSet or CNF of that CNFDeployment has changed. */
   mark: (key: string) => void;
+  /** The agent of the CNF's pod has observed what is to be written later. */
+  markObserved: (cnf: CnfObject) => void;
 };
 
 export type Mirror = {
   sources: readonly { run: (signal: AbortSignal) => Promise<void> }[];
+  /** What there is is known. */
+  isReady: () => boolean;
   /** The CNFDeployments with objects, as `namespace/name`. */
   keys: () => string[];
+  cnfs: () => CnfObject[];
   /** The CNF of a pod, as it was written last. */
   cnfOf: (namespace: string, pod: string) => CnfObject | undefined;
   /** What users ask of the set with that hash, or of its CNFs. */
@@ -49,24 +54,12 @@ export type Mirror = {
 
 type Call = { client: Writer; signal: AbortSignal };
 
-export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps): Mirror => {
-  const common = {
-    client,
-    clock,
-    log,
-    selection: { namespace },
-    onEvent: ({ object }: { object: CnfSet | CnfObject }) => mark(deploymentOf(object)),
-    indices: { deployment: (object: CnfSet | CnfObject) => [deploymentOf(object)] },
-  };
-  const sets = new Reflector<CnfSet>({ ...common, resource: cnfSetResource });
-  const cnfs = new Reflector<CnfObject>({ ...common, resource: cnfResource });
+export const createMirror = (deps: MirrorDeps): Mirror => {
+  const { client, clock, log, markObserved } = deps;
+  const { cnfs, sets } = createWatches(deps);
+  const isReady = (): boolean => sets.hasSynced() && cnfs.hasSynced();
 
-  const rounds = createRounds({
-    client,
-    clock,
-    log,
-    isReady: () => sets.hasSynced() && cnfs.hasSynced(),
-  });
+  const rounds = createRounds({ client, clock, log, isReady });
 
   /** `isGone`: of CNFs that no pod is there for. */
   const removeOthers = async (
@@ -121,6 +114,8 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
 
   return {
     sources: [sets, cnfs],
+    isReady,
+    cnfs: () => cnfs.store.list(),
     keys: () => [...sets.store.list(), ...cnfs.store.list()].map(deploymentOf),
     cnfOf: (where, pod) => cnfs.store.byName(where, pod),
     rollSetOf: (cnf, set) => {
@@ -129,16 +124,16 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
       return firstRollSet(all, set);
     },
     write: async (cnf, view, signal) => {
-      const laterMs = nextObservedMs(view, ({ name }) =>
-        cnfs.store.byName(cnf.metadata.namespace, name),
-      );
-      const waitMs = await rounds.round(
+      for (const pod of view.pods) {
+        const present = cnfs.store.byName(cnf.metadata.namespace, pod.name);
+        if (present && observedInMs(pod, present.status, view.now)) markObserved(present);
+      }
+      return rounds.round(
         keyOf(cnf),
         pacesFor(cnf, view),
         (writer, passing) => writeAll(cnf, view, { client: writer, passing, signal }),
         signal,
       );
-      return waitMs ?? laterMs;
     },
     clear: async (key, signal) => {
       const none = { view: { sets: [], pods: [] }, isGone: () => true };
@@ -154,14 +149,37 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
   };
 };
 
-/** Those of a moment ago are written later. */
-const nextObservedMs = (
-  { now, pods }: MirrorView,
-  cnfOf: (pod: CnfFacts) => CnfObject | undefined,
-): number | undefined =>
-  pods
-    .flatMap((pod) => observedInMs(pod, cnfOf(pod)?.status, now) || [])
-    .reduce<number | undefined>((least, ms) => Math.min(least ?? ms, ms), undefined);
+const createWatches = ({ client, clock, log, namespace, mark }: MirrorDeps) => {
+  const common = {
+    client,
+    clock,
+    log,
+    selection: { namespace },
+    indices: { deployment: (object: CnfSet | CnfObject) => [deploymentOf(object)] },
+  };
+  const sets = new Reflector<CnfSet>({
+    ...common,
+    resource: cnfSetResource,
+    onEvent: ({ object }) => mark(deploymentOf(object)),
+  });
+  const cnfs = new Reflector<CnfObject>({
+    ...common,
+    resource: cnfResource,
+    onEvent: ({ object, old }) => {
+      if (!old || !isDeepStrictEqual(decidingOf(old), decidingOf(object)))
+        mark(deploymentOf(object));
+    },
+  });
+  return { cnfs, sets };
+};
+
+/** What agents observe decides nothing, and changes all the time. */
+const decidingOf = ({ metadata, spec, status }: CnfObject): object => ({
+  metadata: { ...metadata, resourceVersion: '', generation: 0 },
+  spec,
+  status: { ...status, ...UNOBSERVED },
+});
+const UNOBSERVED = { networks: 0, counters: 0, observedTime: 0, lastReport: 0 };
 
 const deploymentOf = ({ metadata, spec }: CnfSet | CnfObject): string =>
   `${metadata.namespace}/${spec.deployment}`;
