@@ -251,6 +251,10 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       'Networks in which registries may have addresses although the Internet does not reach them, such as `10.0.0.0/8`, separated by commas. Not set: none, nor loopback.',
     ),
+  SDEWAN_REGISTRY_TAGS_MS: envField
+    .int(1_000, 86_400_000)
+    .default(300_000)
+    .describe('How long it is known what a tag stands for, before its registry is asked again.'),
   SDEWAN_DRAIN_MS: envField
     .int(0, 60_000)
     .default(5_000)
@@ -301,7 +305,8 @@ export const cloudFileOf = (env: CoordinatorEnv): CloudFile | undefined =>
     ? undefined
     : { path: env.SDEWAN_OPENSTACK_CLOUD_FILE, name: env.SDEWAN_OPENSTACK_CLOUD };
 
-export const registriesOf = (env: CoordinatorEnv): RegistryOptions => ({
+export const registriesOf = (env: CoordinatorEnv): RegistryOptions & { tagsMs: number } => ({
+  tagsMs: env.SDEWAN_REGISTRY_TAGS_MS,
   hosts: env.SDEWAN_REGISTRIES,
   configFile: env.SDEWAN_REGISTRY_CONFIG_FILE,
   caFile: env.SDEWAN_REGISTRY_CA_FILE,

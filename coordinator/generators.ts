@@ -45,7 +45,7 @@ export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
   selectsWithoutConsent: boolean;
   sources: Sources;
   rollOuts: RollOutMetrics;
-  registries: RegistryOptions;
+  registries: RegistryOptions & { tagsMs: number };
   /** Undefined: policies are not enforced there. */
   neutron:
     | (Pick<SecurityGroupsDeps, 'neutron' | 'resyncMs' | 'exposeFailing'> & {
@@ -121,7 +121,11 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     orders: sources.orders,
     addressesOf: sources.addressesOf,
     countersOf: sources.countersOf,
-    lookUps: createLookUps({ ...options, digestOf: createRegistry(options.registries) }),
+    lookUps: createLookUps({
+      ...options,
+      holdsMs: options.registries.tagsMs,
+      digestOf: createRegistry(options.registries),
+    }),
     versionOf: (podUid) => sources.reportOf(podUid)?.fleet.agent,
     restartedBy: (podUid) => sources.reportOf(podUid)?.fleet.restarted,
     reportedAt: (podUid) => sources.reportOf(podUid)?.receivedAt.wall,

@@ -68,6 +68,7 @@ describe('an update by a real registry', () => {
     const { caFile, configFile } = registry;
     const lookUps = createLookUps({
       clock,
+      holdsMs: 300_000,
       digestOf: createRegistry({ hosts: [host], configFile, caFile, networks: LOOPBACK }),
       log: silentLogger,
     });

@@ -34,6 +34,7 @@ beforeAll(async () => {
     SDEWAN_REGISTRY_CONFIG_FILE: registry.configFile,
     SDEWAN_REGISTRY_CA_FILE: registry.caFile,
     SDEWAN_REGISTRY_NETWORKS: '127.0.0.0/8,::1/128',
+    SDEWAN_REGISTRY_TAGS_MS: '2000',
   };
   const words = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   await cluster.kubectl(['set', 'env', ...COORDINATORS, ...words]);
@@ -55,11 +56,11 @@ const deploymentSchema = z.object({
 });
 const podsSchema = z.object({ items: z.array(z.object({ spec: imagesSchema })) });
 
-it('rolls out the digest that a tag has come to stand for, without loss, and leaves the spec as it is', async () => {
+it('rolls out the digest that a tag stands for, and the next one when the tag is moved, without loss, and leaves the spec as it is', async () => {
   const namespace = await cluster.createNamespace('updates');
   const image = `${registry.host}/traffic:stable`;
   cluster.registerImages({ [image]: trafficImage });
-  const digest = await registry.push('traffic', 'stable');
+  const first = await registry.push('traffic', 'stable');
   const cnf = { namespace, replicas: 1, version: '1', lateMs: 0, image };
   const seen = async () => {
     const of = `/apis/fleet.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/cnfdeployments/${PURPOSE}`;
@@ -74,16 +75,22 @@ it('rolls out the digest that a tag has come to stand for, without loss, and lea
   const updates = { schedule: '* * * * *', duration: '24h', timeZone: 'Etc/UTC' };
   await applyFleet(cluster, { ...cnf, spec: { updates } });
   const { spec } = await seen();
-  await waitForFleet(cluster, namespace, 'the update serves', serves(1, currentRevision));
-  const images = await until('its pod alone is there', async () => {
-    const { items } = podsSchema.parse(await cluster.api.find(podsPath(namespace)));
-    const [pod, ...others] = items;
-    return pod && others.length === 0 ? pod.spec.containers.map((one) => one.image) : undefined;
-  });
-  const { lost } = await traffic.stop();
-  expect(lost).toEqual([]);
-  expect(images).toContain(`${image}@${digest}`);
-  const after = await seen();
-  expect(after.spec).toEqual(spec);
-  expect(after.status.resolvedImages).toContainEqual({ image, digest });
+  const untilItServes = async (digest: string, before: string | undefined) => {
+    const status = await waitForFleet(cluster, namespace, 'it is updated', serves(1, before));
+    const images = await until('its pod alone is there', async () => {
+      const { items } = podsSchema.parse(await cluster.api.find(podsPath(namespace)));
+      const [pod, ...others] = items;
+      return pod && others.length === 0 ? pod.spec.containers.map((one) => one.image) : undefined;
+    });
+    expect(images).toContain(`${image}@${digest}`);
+    const after = await seen();
+    expect(after.spec).toEqual(spec);
+    expect(after.status.resolvedImages).toContainEqual({ image, digest });
+    return status.currentRevision;
+  };
+  const updated = await untilItServes(first, currentRevision);
+  const moved = await registry.push('traffic', 'stable');
+  expect(moved).not.toBe(first);
+  await untilItServes(moved, updated);
+  expect((await traffic.stop()).lost).toEqual([]);
 });

@@ -14,7 +14,7 @@ const create = () => {
     asked.push(answer);
     return answer.promise;
   };
-  const lookUps = createLookUps({ clock, digestOf, log: silentLogger });
+  const lookUps = createLookUps({ clock, digestOf, holdsMs: HOUR_MS, log: silentLogger });
   const get = (asker: string, signal = new AbortController().signal): TagAnswer | undefined =>
     lookUps.get('openwrt:1', { namespace: 'edge', onAnswer: () => told.push(asker), signal })
       .answer;

@@ -16,18 +16,19 @@ export type LookUps = {
 
 type Asker = { namespace: string; onAnswer: () => void; signal: AbortSignal };
 
-/** How long an answer holds. */
-const HOLDS_MS = 300_000;
-const RETRY = { baseMs: 20_000, maxMs: HOLDS_MS };
+const RETRY = { baseMs: 20_000, maxMs: 300_000 };
 const MAX_TAGS = 1_024;
 
 export const createLookUps = ({
   clock,
   digestOf,
+  holdsMs,
   log,
 }: {
   clock: Clock;
   digestOf: DigestOf;
+  /** How long an answer holds. */
+  holdsMs: number;
   log: Logger;
 }): LookUps => {
   const answers = new Answers<TagAnswer>({ clock, most: MAX_TAGS, retry: RETRY });
@@ -37,7 +38,7 @@ export const createLookUps = ({
     by: Asker,
   ): Promise<{ answer: TagAnswer; holdsMs: number | undefined }> => {
     try {
-      return { answer: { digest: await digestOf(image, by) }, holdsMs: HOLDS_MS };
+      return { answer: { digest: await digestOf(image, by) }, holdsMs };
     } catch (err) {
       if (!by.signal.aborted) log.info({ image, err }, 'failed to look up what a tag stands for');
       const { reason, message } =
