@@ -9,6 +9,8 @@ import { setsIn } from './network-policy/listing.ts';
 import { lastWordsIn } from './services/charon-words.ts';
 import { readReload, SILENT } from './services/fw4-reload.ts';
 
+/** A thousand times as long as it takes. */
+const HANGS_MS = 20_000;
 const ELEMENTS = `\tset a {\n${'elements = {'.repeat(65_536)}\n\t}`;
 
 it.each<[string, () => unknown, unknown]>([
@@ -22,6 +24,10 @@ it.each<[string, () => unknown, unknown]>([
     () => readReload(`[!] Section a ${'(a) '.repeat(131_072)}\r\r`, []).refusal,
     SILENT.refusal,
   ],
-])('%s are read in one go', (_what, read, expected) => {
-  expect(read()).toEqual(expected);
-});
+])(
+  '%s are read in one go',
+  (_what, read, expected) => {
+    expect(read()).toEqual(expected);
+  },
+  HANGS_MS,
+);

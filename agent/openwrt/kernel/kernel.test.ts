@@ -110,4 +110,4 @@ it('reads free space, and a line of blanks in one go', async () => {
   await kernel.begin(session, signal);
   await kernel.look({ session, capabilities: OF_TODAY, contents: () => [], signal });
   expect(kernel.space()).toEqual({ config: 6 * 1_024, tmp: 99 * 1_024 });
-});
+}, 20_000);
