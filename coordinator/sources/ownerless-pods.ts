@@ -16,8 +16,8 @@ export const ownerlessAmong = (pods: readonly CnfPod[]): ReadonlySet<CnfPod> => 
 };
 
 /**
- * Of pods that may hold a rule those that count for it. The purpose of a rule is fixed by a policy
- * of the API server, so a pod of another purpose speaks of it only where the policy was away: such
+ * The pods that count for a rule, among those that may hold it. A policy of the API server fixes the
+ * purpose of a rule, so a pod of another purpose speaks of it only where the policy was away: such
  * a pod counts only with an owner.
  */
 export const countedFor = (

@@ -5,7 +5,7 @@
  * words. Written so that it can stand behind the name of a pod.
  */
 
-/** Of a reason, in a report and in the statuses that have it from there. */
+/** Characters of a reason, in a report and in the statuses that have it from there. */
 export const MAX_REASON_LENGTH = 63;
 
 /** What agents report of a rule on their OpenWRT. */
