@@ -88,6 +88,12 @@ describe('an address that the coordinator has not given, in a network of which i
     expect(of('a', [named('a', foreign)])).toEqual(['?10.1.0.5']);
   });
 
+  test('isolates each of two pods that say they have it', () => {
+    const pods = [named('honest', foreign), named('liar', foreign)];
+    expect(of('honest', pods)).toEqual(['?10.1.0.5']);
+    expect(of('liar', pods)).toEqual(['?10.1.0.5']);
+  });
+
   test('takes none from the pod that was given it', () => {
     const pods = [named('given', inLan()), named('liar', foreign)];
     expect(of('given', pods)).toEqual(['10.1.0.5']);

@@ -533,23 +533,69 @@ describe('a pod that says it has addresses', () => {
     await expect.poll(() => addressesOf('p'), soon).toEqual(['10.97.0.2']);
   });
 
-  it('has none claimed for it before an older one, nor before those of a namespace that may have them', async () => {
-    const old = (name: string, namespace: string, hour: number, ip: string): void =>
-      void api.put(podResource, {
-        metadata: {
-          name,
-          namespace,
-          annotations: annotations(ip),
-          creationTimestamp: `2026-01-01T0${hour}:00:00Z`,
-        },
-        ...RUNS,
-      });
-    liar('idle', NAMESPACE, {}, '10.97.0.1');
+  const old = (name: string, namespace: string, hour: number, ...ips: string[]): void =>
+    void api.put(podResource, {
+      metadata: {
+        name,
+        namespace,
+        annotations: annotations(...ips),
+        creationTimestamp: `2026-01-01T0${hour}:00:00Z`,
+      },
+      ...RUNS,
+    });
+  const conflicts = async () =>
+    (await api.client().get(managedNetworkResource, { name: 'a' })).status?.conflicts;
+
+  it('has none claimed for it where its namespace gets none, nor beyond the share of that', async () => {
     old('stranger', 'elsewhere', 1, '10.97.0.1');
-    old('younger', NAMESPACE, 3, '10.97.0.1');
-    old('older', NAMESPACE, 2, '10.97.0.1');
+    old('third', 'other', 4, '10.97.0.4');
+    old('second', 'other', 3, '10.97.0.3');
+    old('first', 'other', 2, '10.97.0.2');
+    old('ours', NAMESPACE, 5, '10.97.0.5');
+    network('a', 6, { namespaces: [NAMESPACE, 'other'], perNamespace: 2 });
+    await expect
+      .poll(conflicts, soon)
+      .toEqual([
+        'pod other/third, interface net0: 10.97.0.4: namespace other has 2 of at most 2 addresses of network a, and needs 1 more',
+        'pod elsewhere/stranger, interface net0: 10.97.0.1: namespace elsewhere gets no address of network a: spec.namespaces has edge, other',
+      ]);
+    expect(await claims()).toEqual(['a-2 first', 'a-3 second', 'a-5 ours']);
+  });
+
+  it('has none claimed for it that another one says it has, in whatever namespace and at whatever offset', async () => {
+    liar('idle', NAMESPACE, {}, '10.97.0.4');
+    old('liar', NAMESPACE, 1, '10.97.0.1');
+    old('honest', 'elsewhere', 2, '10.97.0.1');
+    old('pair', 'elsewhere', 1, '10.97.0.2', '10.97.0.3');
+    old('single', NAMESPACE, 2, '10.97.0.2');
+    old('alone', NAMESPACE, 3, '10.97.0.4');
+    network('a', 4);
+    await expect.poll(claims, soon).toEqual(['a-4 alone']);
+    await expect
+      .poll(conflicts, soon)
+      .toEqual([
+        'pod edge/liar, interface net0: 10.97.0.1: pod elsewhere/honest says that it has it too',
+        'pod edge/single, interface net0: 10.97.0.2: pod elsewhere/pair says that it has it too',
+        expect.stringContaining('pod elsewhere/pair, interface net0: 10.97.0.2 10.97.0.3: '),
+        expect.stringContaining(
+          'pod elsewhere/honest, interface net0: 10.97.0.1: namespace elsewhere',
+        ),
+      ]);
+  });
+
+  it('keeps its address from a pod that fixes it, where its namespace gets none, and is named', async () => {
     network('a', 2);
-    await expect.poll(claims, soon).toEqual(['a-1 older']);
+    await expect.poll(claimable('a'), soon).toBe(true);
+    liar('stranger', 'elsewhere', RUNS, '10.97.0.1');
+    const nfn = [{ name: 'net-a', interface: 'net0', ipAddress: '10.97.0.1' }];
+    const fixed = { [NFN_NETWORK_ANNOTATION]: JSON.stringify({ interface: nfn }) };
+    pod('p', [], { metadata: { name: 'p', annotations: fixed } });
+    await expect
+      .poll(() => saidOf('p').join(), soon)
+      .toContain('10.97.0.1 for interface net0: pod elsewhere/stranger has it');
+    expect(gatesOf('p')).toEqual(BOTH_GATES);
+    api.remove('pods', 'stranger');
+    await expect.poll(claims, soon).toEqual(['a-1 p']);
   });
 });
 
@@ -627,7 +673,7 @@ it('claims the addresses of running pods before a network gives any', async () =
   old('old-2', '10.97.0.2/16');
   old('old-3', '10.97.0.2/16');
   pod('new', ['a']);
-  api.refusals.set('create networkports/a-2', { status: 500, reason: 'InternalError' });
+  api.refusals.set('create networkports/a-1', { status: 500, reason: 'InternalError' });
   network('a', 4);
   const statusOf = async () =>
     (await api.client().get(managedNetworkResource, { name: 'a' })).status;
@@ -637,10 +683,11 @@ it('claims the addresses of running pods before a network gives any', async () =
   });
   api.refusals.clear();
   await expect.poll(() => addressesOf('new'), soon).toEqual(['10.97.0.3']);
-  expect(await claims()).toEqual(['a-1 old-1', 'a-2 old-2', 'a-3 new']);
+  expect(await claims()).toEqual(['a-1 old-1', 'a-3 new']);
   const status = await statusOf();
   expect(status?.conflicts).toEqual([
-    'pod edge/old-3, interface net0: 10.97.0.2/16: pod edge/old-2 has it',
+    'pod edge/old-2, interface net0: 10.97.0.2/16: pod edge/old-3 says that it has it too',
+    'pod edge/old-3, interface net0: 10.97.0.2/16: pod edge/old-2 says that it has it too',
   ]);
   expect(status).not.toHaveProperty('adopting');
 });

@@ -70,12 +70,25 @@ describe('a pod that waits', () => {
       'pod edge/b has it, of 10.1.0.1-10.1.0.3',
     ],
     ['foreign', { fixed: '10.1.0.2' }, { foreign: new Map([[2, 'pod x/y']]) }, 'pod x/y has it'],
+    [
+      'said to be in use by a pod without a share',
+      { fixed: '10.1.0.2' },
+      { doubtful: new Map([[2, 'pod x/y']]) },
+      'pod x/y has it',
+    ],
     ['outside', { fixed: '10.1.0.9' }, {}, 'network edge-net gives 10.1.0.1-10.1.0.3'],
     ['unequal', { fixed: '10.1.0.2 fd00::3' }, {}, 'different offsets'],
   ])('waits for the address that it fixes while that is %s', (_, some, facts, message) => {
     const reason = reasonOf(decidePod(pod('a', some), view([known(facts)])));
     expect(reason).toMatch(/^FixedAddressNotFree/);
     expect(reason).toContain(message);
+  });
+
+  it('gets the address that it fixes and its owner has just given up, whatever a pod says', () => {
+    const ports = [port(2, 'gone', 'edge-net', { releasedAt: 0, owner: 'set' })];
+    const facts = known({ ports, doubtful: new Map([[2, 'pod x/y']]) });
+    const fixing = pod('a', { owner: 'set', fixed: '10.1.0.2' });
+    expect(claimsOf(decidePod(fixing, view([facts])))).toHaveLength(1);
   });
 
   it('gets the address and the MAC that it fixes', () => {

@@ -40,7 +40,7 @@ export type WaitingPod = {
 export type Foreign = {
   /** By index: what holds it, in words. */
   foreign: ReadonlyMap<number, string>;
-  /** Those that are said to be in use without a share: given when no other is free. */
+  /** Those that are said to be in use without a share: given last, and to no pod that fixes it. */
   doubtful: ReadonlyMap<number, string>;
 };
 
@@ -154,12 +154,8 @@ const claimFor = (
   const { object, plan, ports } = known;
   const network = object.metadata.name;
   const wait = (reason: WaitReason, message: string): Wait => waits(reason, message, network).wait;
-  const { namespaces = [] } = object.spec;
-  if (!namespaces.includes(pod.namespace))
-    return wait(
-      'AddressNotAllowed',
-      `namespace ${pod.namespace} gets no address of network ${network}: spec.namespaces has ${few(namespaces) || 'none'}`,
-    );
+  const refused = refusedTo(pod.namespace, object);
+  if (refused !== undefined) return wait('AddressNotAllowed', refused);
   if ('problem' in plan)
     return {
       ...wait('NetworkNotReady', `network ${network}: ${plan.problem}`),
@@ -177,9 +173,19 @@ const claimFor = (
   return 'reason' in found ? wait(found.reason, found.problem) : found;
 };
 
+/** Why no pod of the namespace gets an address of the network. Undefined: they do. */
+export const refusedTo = (
+  namespace: string,
+  { metadata, spec: { namespaces = [] } }: ManagedNetwork,
+): string | undefined =>
+  namespaces.includes(namespace)
+    ? undefined
+    : `namespace ${namespace} gets no address of network ${metadata.name}: spec.namespaces has ${few(namespaces) || 'none'}`;
+
 const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string } => {
   const { ask, pod, known, plan, chosen } = wanted;
-  const exceeded = shareExceeded(pod, known, chosen);
+  const more = chosen.filter(({ has }) => !has).length;
+  const exceeded = shareExceeded(pod.namespace, known, more);
   if (exceeded !== undefined) return { reason: 'NoFreeAddress', problem: exceeded };
   const { name: network, uid } = known.object.metadata;
   const claim = claimOf(pod, ask.interface);
@@ -273,15 +279,15 @@ const beforeMessage = ({ metadata, spec, status }: NetworkPort, pod: WaitingPod,
   ].join('; ');
 };
 
-const shareExceeded = (
-  { namespace }: WaitingPod,
-  { object, ports }: KnownNetwork,
-  chosen: readonly Claim[],
+/** `more`: what a pod is to have beside the one that it needs. */
+export const shareExceeded = (
+  namespace: string,
+  { object, ports }: Pick<KnownNetwork, 'object' | 'ports'>,
+  more = 0,
 ): string | undefined => {
   const { perNamespace } = object.spec;
   if (perNamespace === undefined) return undefined;
   const held = ports.countOf(namespace);
-  const more = chosen.filter(({ has }) => !has).length;
   return held + more < perNamespace
     ? undefined
     : `namespace ${namespace} has ${held} of at most ${perNamespace} addresses of network ${object.metadata.name}, and needs ${more + 1} more`;
@@ -316,12 +322,15 @@ const indexFor = ({
   };
   const isFree = (index: number): boolean =>
     !known.ports.at(index) && !known.foreign.has(index) && !isChosen.has(index);
-  if (ask.fixed.length > 0) {
-    const index = fixedIndex(ask, known, plan, (one) => isFree(one) || !!restingAt(one));
-    return typeof index === 'number' ? { index, resting: restingAt(index) } : index;
-  }
   const { doubtful } = known;
   const isCertain = (index: number): boolean => isFree(index) && !doubtful.has(index);
+  if (ask.fixed.length > 0) {
+    // It waits for a doubtful one: else a user that fixes the address of a running pod gets it at
+    // once, and no policy isolates that pod any more. A liar has only such pods wait, and the Event
+    // names it; those that fix none get doubtful ones, or a liar could use up the network.
+    const index = fixedIndex(ask, known, plan, (one) => isCertain(one) || !!restingAt(one));
+    return typeof index === 'number' ? { index, resting: restingAt(index) } : index;
+  }
   const free = plan.indexes.find(isCertain) ?? plan.indexes.find(isFree);
   if (free !== undefined) return { index: free };
   const rested = plan.indexes.find(restingAt);
@@ -341,7 +350,7 @@ const isAsked = ({ spec }: NetworkPort, { fixed, mac }: Ask, plan: Plan): boolea
 
 const fixedIndex = (
   { fixed, interface: name }: Ask,
-  { object, ports, foreign }: KnownNetwork,
+  { object, ports, foreign, doubtful }: KnownNetwork,
   plan: Plan,
   isFree: (index: number) => boolean,
 ): number | { problem: string } => {
@@ -354,7 +363,8 @@ const fixedIndex = (
     return { problem: `${wanted}: network ${network} gives ${plan.range}` };
   if (isFree(index)) return index;
   const port = ports.at(index);
-  const user = port ? usersOf(port) : `${foreign.get(index) ?? 'the pod itself'} has it`;
+  const said = foreign.get(index) ?? doubtful.get(index);
+  const user = port ? usersOf(port) : `${said ?? 'the pod itself'} has it`;
   return { problem: `${wanted}: ${user}, of ${plan.range} of network ${network}` };
 };
 
