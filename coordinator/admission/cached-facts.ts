@@ -11,12 +11,16 @@ import { grantsOf, keptRbac } from './buckets/bindings.ts';
 import type { NetworkTexts } from '#shared/compile/networks.ts';
 import { networkNames, purposesAmong } from './cnfs.ts';
 import { MAX_FILTERS } from './checks/check.ts';
+import { missingReferences } from './checks/references.ts';
 import { filtersToLookUp, linksToLookUp, keysToLookUp } from './index-keys.ts';
 import type { FactSource } from './fact-source.ts';
 
 export type CachedFactsDeps = {
   client: KubeClient;
-  /** Rule CRs that have one of these index keys; none where there are more than `most`. */
+  /**
+   * Rule CRs that have one of these index keys, or are of one `namespace/purpose`; none where there
+   * are more than `most`.
+   */
   rules: (indexKeys: readonly string[], most?: number) => readonly RuleObject[];
   /** What a purpose's workloads and pods say of networks. */
   networkAnnotations: (namespace: string, purpose: string) => readonly (NetworkTexts | undefined)[];
@@ -55,7 +59,15 @@ export const createCachedFacts = (deps: CachedFactsDeps): CachedFacts => {
   const reflectors = [roles, clusterRoles, roleBindings, clusterRoleBindings];
 
   const source: FactSource = {
-    rules: async ({ change }) => deps.rules(keysToLookUp(change)),
+    rules: async ({ change }) => {
+      const tied = deps.rules(keysToLookUp(change));
+      const missing = missingReferences(change, { rules: tied });
+      if (missing.length === 0) return tied;
+      // What it refers to may be misspelt: the answer names those that there are.
+      const asked = new Set(missing.map(({ kind }) => kind));
+      const ofCnf = deps.rules([`${change.namespace}/${change.purpose}`]);
+      return [...new Set([...tied, ...ofCnf.filter(({ kind }) => asked.has(kind))])];
+    },
     filters: async (change) => deps.rules(filtersToLookUp(change), MAX_FILTERS),
     links: async (change) => deps.rules(linksToLookUp(change), MAX_FILTERS),
     networks: async ({ namespace, purpose }) =>

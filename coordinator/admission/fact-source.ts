@@ -15,9 +15,16 @@ import type {
 
 /** @throws KubeError from the live one */
 export type FactSource = {
-  /** At least those that can matter for the change; of the given kinds. */
+  /**
+   * At least those that can matter for the change; of the given kinds. `cached`: what caches have,
+   * of which only that is asked on which a denial rests.
+   */
   rules: (
-    scope: { change: RuleChange; kinds: readonly KindDefinition[] },
+    scope: {
+      change: RuleChange;
+      kinds: readonly KindDefinition[];
+      cached?: readonly RuleObject[] | undefined;
+    },
     signal: AbortSignal,
   ) => Promise<readonly RuleObject[]>;
   /** As in `Facts`. */
@@ -41,12 +48,16 @@ export const gatherFacts = async (
   source: LiveFacts & Partial<FactSource>,
   change: RuleChange,
   needs: ReadonlySet<FactName>,
-  options: { kinds: CheckContext['kinds']; signal: AbortSignal },
+  options: {
+    kinds: CheckContext['kinds'];
+    cached?: readonly RuleObject[] | undefined;
+    signal: AbortSignal;
+  },
 ): Promise<Facts> => {
   const { namespace, purpose, user } = change;
-  const { kinds, signal } = options;
+  const { signal, ...scope } = options;
   const [rules, filters, links, networks, purposes, grants] = await Promise.all([
-    needs.has('rules') ? source.rules({ change, kinds }, signal) : [],
+    needs.has('rules') ? source.rules({ change, ...scope }, signal) : [],
     needs.has('filters') ? (source.filters?.(change, signal) ?? []) : [],
     needs.has('links') ? (source.links?.(change, signal) ?? []) : [],
     needs.has('networks') ? source.networks({ namespace, purpose }, signal) : undefined,

@@ -66,15 +66,24 @@ const usesOf = (rule: RuleObject, cnf: Cnf, most: number): string[] => {
 
 /** The keys of all rules that can matter for the change. */
 export const keysToLookUp = (change: RuleChange): string[] => {
+  const { after, operation } = change;
+  if (operation === 'DELETE' || after === undefined) return keysToConfirm(change);
+  return [
+    ...keysToConfirm(change),
+    ...referencesOf(after).map((reference) => named(change, reference)),
+    ...networksOfZone(after).map((network) => zoneOn(change, network)),
+    ...sharingsOfRule(after).flatMap((one) => sharing(change, one)),
+  ];
+};
+
+/** The keys of those whose being there is a reason to deny it. */
+export const keysToConfirm = (change: RuleChange): string[] => {
   const { after, kind, name, operation } = change;
   if (operation === 'DELETE' || after === undefined)
     return [using(change, { kind: kind.kind, name }), usingMany(change)];
   return [
-    ...referencesOf(after).map((reference) => named(change, reference)),
     ...(operation === 'CREATE' ? inSection(change, kind, name) : []),
-    ...networksOfZone(after).map((network) => zoneOn(change, network)),
     ...claimsOfRule(after).map(({ key }) => claiming(change, key)),
-    ...sharingsOfRule(after).flatMap((one) => sharing(change, one)),
   ];
 };
 

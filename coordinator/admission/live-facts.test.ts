@@ -1,15 +1,30 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { ObjectKey } from '#shared/kube/path.ts';
 import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './checks/check.ts';
+import { nameIsFree } from './checks/conflicts.ts';
 import { isUnused, referencesExist } from './checks/references.ts';
 import { createLiveFacts } from './live-facts.ts';
+import { filterOf, identified, shapeOf, type KeptRule } from '../sources/kept-rule.ts';
+import { indexKeysOf } from './index-keys.ts';
 import { change, context, facts, rule, zone } from './testing/changes.ts';
 
 const { signal } = new AbortController();
 
+/** As the coordinator keeps it. */
+const inMemory = (one: RuleObject): KeptRule => ({
+  ...identified(one),
+  revision: 'r1',
+  indexKeys: indexKeysOf(one, filterOf(one)),
+  shape: shapeOf(one),
+  filter: filterOf(one),
+});
+
 /** As a client lists them, page by page: of an object its schema alone decides what stays. */
-const listing = (rules: readonly RuleObject[]): Pick<KubeClient, 'list'> => ({
+const listing = (rules: readonly RuleObject[]): Pick<KubeClient, 'get' | 'list'> => ({
+  get: () => Promise.reject(new Error('not asked for')),
   list: async <T extends KubeObject = RuleObject>({ kind, schema }: ResourceType<T>) => ({
     items: rules.filter((one) => one.kind === kind).map((one) => schema.parse(one)),
     resourceVersion: '1',
@@ -56,6 +71,70 @@ it('finds exactly what one with a thousand references uses', async () => {
     isUnused(one, facts({ rules: await seen(sites, one) }), context);
   expect(await refusalOf(deletionOf(names[999] ?? ''))).toMatchObject({ reason: 'InUse' });
   expect(await refusalOf(deletionOf('other'))).toBeUndefined();
+});
+
+describe('a denial by what is cached', () => {
+  /** The API server has `there`; `asked`: what was read of it, in order. */
+  const confirmedBy = async (
+    one: RuleChange,
+    cached: readonly RuleObject[],
+    there: readonly RuleObject[],
+  ) => {
+    const asked: string[] = [];
+    const get = async <T extends object = RuleObject>(
+      { kind, schema }: ResourceType<T>,
+      { name }: ObjectKey,
+    ): Promise<T> => {
+      asked.push(`${kind} ${name}`);
+      const found = there.find((rule) => rule.kind === kind && rule.metadata.name === name);
+      if (found) return schema.parse(found);
+      throw new KubeError('get', 'not found', { status: 404, reason: 'NotFound' });
+    };
+    const list = () => Promise.reject(new Error('lists nothing'));
+    const scope = { change: one, kinds: context.kinds, cached: cached.map(inMemory) };
+    return { asked, rules: await createLiveFacts({ get, list }).rules(scope, signal) };
+  };
+  const reject = (src: string, name = 'r-1') =>
+    rule('FirewallRule', name, { src, target: 'REJECT' });
+  const manyRules = Array.from({ length: 500 }, (_, at) => reject('lan1', `user-${at}`));
+
+  it('reads the one reference that is missing, and names what is cached', async () => {
+    const one = change({ after: reject('lan3') });
+    const { asked, rules } = await confirmedBy(one, [zone('lan1'), ...manyRules], [zone('lan1')]);
+    expect(asked).toEqual(['FirewallZone lan3']);
+    expect(referencesExist(one, facts({ rules }), context)?.message).toMatch(/; there is: lan1$/);
+  });
+
+  it('is none where what is missing has come', async () => {
+    const one = change({ after: reject('lan3') });
+    const { rules } = await confirmedBy(one, [], [zone('lan3')]);
+    expect(referencesExist(one, facts({ rules }), context)).toBeUndefined();
+    const other = zone('lan3', { labels: { sdewanPurpose: 'cnf-2' } });
+    const foreign = await confirmedBy(one, [], [other]);
+    expect(referencesExist(one, facts({ rules: foreign.rules }), context)).toBeDefined();
+  });
+
+  it('reads eight users at a time, until one of them is there', async () => {
+    const one = change({ before: zone('lan1') });
+    const used = await confirmedBy(one, manyRules, manyRules);
+    expect(used.asked).toHaveLength(8);
+    expect(isUnused(one, facts({ rules: used.rules }), context)?.message).toMatch(/and 495 more/);
+    const last = await confirmedBy(one, manyRules.slice(0, 10), manyRules.slice(9));
+    expect(last.asked).toHaveLength(10);
+    expect(isUnused(one, facts({ rules: last.rules }), context)?.message).toMatch(/by \S+ user-9;/);
+    const none = await confirmedBy(one, manyRules.slice(0, 10), []);
+    expect(isUnused(one, facts({ rules: none.rules }), context)).toBeUndefined();
+  });
+
+  it('reads the one that has the name', async () => {
+    const one = change({ after: reject('lan1', 'user.7') });
+    const others = [zone('lan1'), reject('lan1', 'user-7')];
+    const { asked, rules } = await confirmedBy(one, others, others);
+    expect(asked).toEqual(['FirewallRule user-7']);
+    expect(nameIsFree(one, facts({ rules }), context)).toMatchObject({ reason: 'NameConflict' });
+    const gone = await confirmedBy(one, others, []);
+    expect(nameIsFree(one, facts({ rules: gone.rules }), context)).toBeUndefined();
+  });
 });
 
 it('finds what a rule refers to', async () => {

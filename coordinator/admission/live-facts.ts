@@ -2,25 +2,24 @@
 import { referencesOf } from '#shared/compile/check.ts';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { listedPods, listedWorkloads } from '../sources/workload.ts';
 import { grantsOf, rbacOf } from './buckets/bindings.ts';
-import { identified, type KeptRule } from '../sources/kept-rule.ts';
+import type { KeptRule } from '../sources/kept-rule.ts';
 import { networkNames, purposesAmong } from './cnfs.ts';
 import type { RuleChange } from './checks/check.ts';
-import { indexKeysFor } from './index-keys.ts';
+import { confirmedRules, schemaFor } from './confirmed-rules.ts';
 import type { LiveFacts } from './fact-source.ts';
 
 type Scope = { namespace?: string; labelSelector?: string; signal: AbortSignal };
 
-export const createLiveFacts = (client: Pick<KubeClient, 'list'>): LiveFacts => {
+export const createLiveFacts = (client: Pick<KubeClient, 'get' | 'list'>): LiveFacts => {
   const list = async <T extends KubeObject>(
     resource: ResourceType<T>,
     scope: Scope,
   ): Promise<T[]> => (await client.list(resource, { ...scope, pageSize: PAGE_SIZE })).items;
 
-  /** Only what the change is about stays of each: a spec can have half a megabyte. */
   const tied = async (
     change: RuleChange,
     kinds: readonly ResourceType<object>[],
@@ -28,11 +27,7 @@ export const createLiveFacts = (client: Pick<KubeClient, 'list'>): LiveFacts => 
   ): Promise<KeptRule[]> => {
     const { namespace, purpose } = change;
     const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
-    const schema = objectSchema.transform((object): KeptRule => {
-      const indexKeys = indexKeysFor(object, change, undefined);
-      const kept = { revision: '', indexKeys, shape: undefined, filter: undefined };
-      return { ...identified(object), ...kept };
-    });
+    const schema = schemaFor(change);
     const lists = await Promise.all(
       kinds.map((kind) =>
         list({ ...kind, schema }, scope).catch((error: unknown) => {
@@ -57,7 +52,8 @@ export const createLiveFacts = (client: Pick<KubeClient, 'list'>): LiveFacts => 
   };
 
   return {
-    rules: ({ change, kinds }, signal) => tied(change, kinds, signal),
+    rules: ({ change, kinds, cached }, signal) =>
+      cached ? confirmedRules(client, change, cached, signal) : tied(change, kinds, signal),
 
     networks: async ({ namespace, purpose }, signal) => {
       const { pods, workloads } = await cnfs(namespace, `${PURPOSE_LABEL}=${purpose}`, signal);

@@ -8,16 +8,9 @@ import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, PURPOSE_LABEL, REFERENCES_ANNOTATION } from '#shared/names.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type { CheckContext, FactName, RuleChange } from './checks/check.ts';
+import type { CheckContext, FactName, Facts, RuleChange } from './checks/check.ts';
 import type { ListedCheck } from './checks/list.ts';
-import {
-  findRefusals,
-  mayDeny,
-  referenceModes,
-  verdictOf,
-  type FailedCheck,
-  type ReferenceMode,
-} from './decide.ts';
+import { findRefusals, mayDeny, referenceModes, verdictOf, type ReferenceMode } from './decide.ts';
 import {
   allowed,
   type AdmissionRequest,
@@ -46,18 +39,6 @@ export type RuleWebhook = (
 export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
   const context: CheckContext = { kinds: deps.kinds, bucketTypes: deps.bucketTypes };
 
-  const find = async (
-    checks: readonly ListedCheck[],
-    change: RuleChange,
-    source: FactSource | LiveFacts,
-    signal: AbortSignal,
-  ): Promise<FailedCheck[]> => {
-    const needs = new Set(checks.flatMap((check) => check.needs));
-    const kinds = kindsInQuestion(change, deps.kinds);
-    const facts = await gatherFacts(source, change, needs, { kinds, signal });
-    return findRefusals(checks, change, facts, context);
-  };
-
   return async (request, signal) => {
     const change = changeOf(request, deps.kinds);
     if (change === undefined) return allowed;
@@ -69,23 +50,28 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
     );
     const how = { mode: modeOf(change, deps.referenceMode), dryRun: request.dryRun ?? false };
     const isAskedLive = (check: ListedCheck): boolean => restsOnFacts(check) && mayDeny(check, how);
+    const kinds = kindsInQuestion(change, deps.kinds);
+    const factsFor = (
+      some: readonly ListedCheck[],
+      source: FactSource | LiveFacts,
+      known?: readonly RuleObject[],
+    ): Promise<Facts> => {
+      const needs = new Set(some.flatMap((check) => check.needs));
+      return gatherFacts(source, change, needs, { kinds, cached: known, signal });
+    };
     const cached = deps.cached();
-    const found = cached
-      ? await find(checks, change, cached, signal)
-      : await find(
-          checks.filter((check) => !restsOnFacts(check) || isAskedLive(check)),
-          change,
-          deps.live,
-          signal,
-        );
+    const first = cached
+      ? checks
+      : checks.filter((check) => !restsOnFacts(check) || isAskedLive(check));
+    const facts = await factsFor(first, cached ?? deps.live);
+    const found = findRefusals(first, change, facts, context);
     const doubtful = found.map(({ check }) => check).filter(isAskedLive);
-    const confirmed =
-      cached === undefined || doubtful.length === 0
-        ? found
-        : [
-            ...found.filter(({ check }) => !isAskedLive(check)),
-            ...(await find(doubtful, change, deps.live, signal)),
-          ];
+    if (cached === undefined || doubtful.length === 0) return verdictOf(found, how);
+    const now = await factsFor(doubtful, deps.live, facts.rules);
+    const confirmed = [
+      ...found.filter(({ check }) => !isAskedLive(check)),
+      ...findRefusals(doubtful, change, now, context),
+    ];
     return verdictOf(confirmed, how);
   };
 };

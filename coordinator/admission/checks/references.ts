@@ -12,7 +12,7 @@ import { isKept } from '../../sources/kept-rule.ts';
 import { keysToLookUp } from '../index-keys.ts';
 import type { Check, Facts, RuleChange } from './check.ts';
 
-const missingReferences = (
+export const missingReferences = (
   { after, specChanged }: RuleChange,
   { rules }: Pick<Facts, 'rules'>,
 ): readonly Reference[] => {
