@@ -16,9 +16,9 @@ export const ownerlessAmong = (pods: readonly CnfPod[]): ReadonlySet<CnfPod> => 
 };
 
 /**
- * The pods that count for a rule, among those that may hold it. A policy of the API server fixes the
- * purpose of a rule, so a pod of another purpose speaks of it only where the policy was away: such
- * a pod counts only with an owner.
+ * The pods that count for a rule, among those that may hold it. A policy of the API server fixes
+ * the purpose of a rule, so a pod of another purpose speaks of it only where the policy was away:
+ * such a pod counts only with an owner.
  */
 export const countedFor = (
   { purpose }: { purpose: string | undefined },
