@@ -44,21 +44,18 @@ export const withResults = (
     return `${[HEAD, RULE, ...lines].join('\n')}\n`;
   });
 
-const HEAD =
-  '| row | fault | holds as well | well again within | measured | result | commit | date |';
-const RULE = '|---|---|---|---|---|---|---|---|';
+const HEAD = '| row | fault | holds as well | well again within | measured | commit |';
+const RULE = '|---|---|---|---|---|---|';
 
-const lineOf = ({ row, recoveredMs, broken }: Result, { commit, date }: Run): string => {
+const lineOf = ({ row, recoveredMs, broken }: Result, { commit }: Run): string => {
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
   const cells = [
     `\`${row.id}\``,
     row.fault,
     row.holds || '–',
     `${row.boundMs / 1_000} s`,
-    seconds(recoveredMs),
-    broken.length === 0 ? 'holds' : `**${broken.length} did not hold**`,
+    broken.length === 0 ? seconds(recoveredMs) : `**${broken.length} did not hold**`,
     commit,
-    date,
   ];
   return `| ${cells.join(' | ')} |`;
 };

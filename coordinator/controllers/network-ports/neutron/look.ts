@@ -85,7 +85,7 @@ export const createLook = (options: Options): Look => {
     const network = known.networkNamed(name);
     const { neutron } = network?.spec ?? {};
     if (network === undefined || neutron === undefined) {
-      for (const of of [known.held, known.seen]) of.delete(name);
+      for (const byName of [known.held, known.seen]) byName.delete(name);
       return 'done';
     }
     const { uid } = network.metadata;
