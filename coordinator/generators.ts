@@ -146,7 +146,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       ...options,
       ...neutron,
       world,
-      portsInNeutron: () => networkPorts?.portsInNeutron() ?? [],
+      portsInNeutron: () => networkPorts?.portsInNeutron(),
       onGuards: () => networkPorts?.onGuards(),
     });
 

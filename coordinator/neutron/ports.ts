@@ -54,6 +54,8 @@ export type NeutronPorts = {
    */
   portsIn: (network: string, mac?: string, signal?: AbortSignal) => Promise<MadePort[]>;
   /** Without security groups, so that nothing passes. @throws NeutronError */
+  /** In all networks that the project sees. */
+  portsWith: (mac: string, signal?: AbortSignal) => Promise<MadePort[]>;
   createPort: (port: NewPort, signal?: AbortSignal) => Promise<MadePort>;
   renamePort: (id: string, name: string, signal?: AbortSignal) => Promise<void>;
   /** One that is gone already is gone. */
@@ -70,6 +72,7 @@ export const portCalls = ({ ask, list, make, project, remove }: Calls): NeutronP
     return read(z.object({ network: networkSchema }), sent, 'GET network').network;
   },
   subnets: (network, signal) => list(SUBNETS, [['network_id', network]], signal),
+  portsWith: (mac, signal) => list(PORTS, [['mac_address', mac]], signal),
   portsIn: (network, mac, signal) =>
     list(
       PORTS,

@@ -2,8 +2,10 @@
  * A network that appears over running pods: what they have is claimed for them, before anything is
  * given.
  */
+import { isInvalid } from '#shared/kube/errors.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
 import type { Claims } from './claims.ts';
 import { claimOf, nameOfPod, refusedTo, shareExceeded } from './decide.ts';
 import { indexesOfPod } from './foreign.ts';
@@ -29,7 +31,9 @@ export const adopt = async (network: ManagedNetwork, plan: Plan, deps: Deps): Pr
   const { ports } = sources.known(network);
   for (const pod of pods) {
     for (const present of presentOf(pod, network)) {
-      const conflict = await adoptOne({ network, plan, ports, users, pod, present }, deps);
+      const conflict = await adoptOne({ network, plan, ports, users, pod, present }, deps).catch(
+        refusalIn,
+      );
       if (conflict !== undefined) {
         const { namespace, name } = pod.metadata;
         const what = `${present.interface}: ${present.addresses.join(' ')}`;
@@ -38,6 +42,12 @@ export const adopt = async (network: ManagedNetwork, plan: Plan, deps: Deps): Pr
     }
   }
   return conflicts;
+};
+
+/** What its author wrote into a pod keeps no other from its addresses. @throws the error */
+const refusalIn = (error: unknown): string => {
+  if (isInvalid(error)) return `the API server refuses the claim: ${messageOf(error)}`;
+  throw error;
 };
 
 const createdAt = ({ metadata }: PortPod): number => Date.parse(metadata.creationTimestamp);

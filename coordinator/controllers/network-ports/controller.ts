@@ -49,6 +49,7 @@ import { isGated, portNodes, portPods, presentOf, type PortNode, type PortPod } 
 import { PortSources } from './sources.ts';
 import {
   createNeutronPorts,
+  portWait,
   type NeutronOfPorts,
   type NeutronPortsController,
 } from './neutron/controller.ts';
@@ -67,7 +68,7 @@ export type NetworkPortsController = {
   /** The policies' controller has set groups of ports. */
   onGuards: () => void;
   /** In Neutron, with the pods that have them. */
-  portsInNeutron: () => readonly { port: string; interface: string; pod: string }[];
+  portsInNeutron: () => readonly { port: string; interface: string; pod: string }[] | undefined;
   /** Why a pod has no addresses yet; undefined: it waits for none, as far as is known. */
   waitOf: (podUid: string) => string | undefined;
   run: (signal: AbortSignal) => Promise<void>;
@@ -136,7 +137,7 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
     portsInNeutron: () =>
       sources
         .portsInNeutron()
-        .flatMap(({ spec: { claim }, status }) =>
+        ?.flatMap(({ spec: { claim }, status }) =>
           status?.portID === undefined
             ? []
             : [{ port: status.portID, interface: claim.interface, pod: claim.uid }],
@@ -377,8 +378,12 @@ const waitInNeutron = (
   { neutron, sources }: Pick<Common, 'neutron' | 'sources'>,
 ): Wait | undefined => {
   for (const { spec } of claims) {
+    if (spec.index !== undefined) continue;
     const port = sources.port(portName(spec));
-    const wait = port && isOfNeutron(port) ? neutron?.waitOf(port) : undefined;
+    // The pod gets what the claim says, and Neutron may have given the port its addresses since.
+    if (!port || !isDeepStrictEqual(port.spec.addresses, spec.addresses))
+      return portWait(spec, 'is being made');
+    const wait = neutron?.waitOf(port);
     if (wait) return wait;
   }
   return undefined;

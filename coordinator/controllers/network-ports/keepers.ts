@@ -137,7 +137,8 @@ export const createKeepers = (client: Pick<KubeClient, 'get'>): Keepers => {
     signal: AbortSignal,
   ): Promise<KeeperObject | undefined> => {
     const resource = kinds.find((one) => one.kind === kind);
-    if (resource === undefined) return undefined;
+    // No object has such a name, and no path may.
+    if (resource === undefined || name === '.' || name === '..') return undefined;
     const kept: ResourceType<KeeperObject> = { ...resource, schema: keeperSchema };
     const object = await find(client, kept, { namespace, name }, { signal });
     return object?.metadata.uid === uid ? object : undefined;

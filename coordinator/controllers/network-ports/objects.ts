@@ -97,11 +97,15 @@ export const portPods: ResourceType<PortPod> = {
       node,
       hasEnded: ended.has(pod.status?.phase ?? ''),
       isGoing: deletionTimestamp !== undefined,
-      owner: controller?.uid,
+      owner: ownerIn(controller?.uid),
       keep: keepIn(annotations, controller),
     };
   }),
 };
+
+/** Kubernetes' own uids have 36 characters; a NetworkPort takes 64 of what a pod's author wrote. */
+const ownerIn = (uid: string | undefined): string | undefined =>
+  uid !== undefined && uid.length <= 64 ? uid : undefined;
 
 /** With more no pod is taken for one that waits. */
 const MAX_GATES = 16;

@@ -190,9 +190,12 @@ export class PortSources {
     this.markWaiting();
   }
 
-  /** Those that hold for pods, of networks of Neutron. */
-  portsInNeutron(): NetworkPort[] {
-    return this.networks.store
+  /** Those that hold for pods, of networks of Neutron. Undefined: they are not listed yet. */
+  portsInNeutron(): NetworkPort[] | undefined {
+    const { networks, ports } = this;
+    if (![networks, ports].every(({ state }) => state.listed || state.phase === 'NotServed'))
+      return undefined;
+    return networks.store
       .list()
       .filter(({ spec }) => spec.provider === 'neutron')
       .flatMap(({ metadata }) => this.portsOf(metadata.name))

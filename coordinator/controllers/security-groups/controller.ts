@@ -43,8 +43,8 @@ export type SecurityGroupsDeps = ControllerDeps & {
   record: (event: RecordedEvent) => void;
   /** Takes what tells for how many milliseconds Neutron has failed; 0 while it does not. */
   exposeFailing: (lastsMs: () => number) => void;
-  /** The ports of NetworkPorts, with their pods. */
-  portsInNeutron?: () => readonly GivenPort[];
+  /** The ports of NetworkPorts, with their pods. Undefined: they are not listed yet. */
+  portsInNeutron?: () => readonly GivenPort[] | undefined;
   /** What `guardOf` says may be another. */
   onGuards?: () => void;
 };
@@ -73,7 +73,9 @@ const MAX_OVERTAKEN = 6;
 export const createSecurityGroupsController = (
   deps: SecurityGroupsDeps,
 ): SecurityGroupsController => {
-  const { client, clock, log, neutron, record, resyncMs, portsInNeutron = () => [] } = deps;
+  const { client, clock, log, neutron, record, resyncMs } = deps;
+  const givenPorts = deps.portsInNeutron ?? (() => []);
+  const portsInNeutron = (): readonly GivenPort[] => givenPorts() ?? [];
   const world = withGiven(deps.world, portsInNeutron);
   const mark = (): void => controller.mark(KEY);
   const policies = followPolicies(world, mark);
@@ -157,7 +159,8 @@ export const createSecurityGroupsController = (
     sources: [nodes],
     world: () => {
       const areNodesKnown = nodes.state.listed || nodes.state.phase === 'Forbidden';
-      return world.isKnown() && areNodesKnown ? world.cluster() : undefined;
+      // Groups of ports that are not listed yet would be taken off.
+      return world.isKnown() && areNodesKnown && givenPorts() ? world.cluster() : undefined;
     },
     markAll: () => {
       // Another coordinator may have written, or waited.

@@ -15,7 +15,7 @@ import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import type { PolicyReader, PolicyWorld } from '../network-policy/sources.ts';
 import { NeutronError } from '../../neutron/errors.ts';
 import { causeOf, createOutages } from '../../neutron/outage.ts';
-import { createSecurityGroupsController } from './controller.ts';
+import { createSecurityGroupsController, type GivenPort } from './controller.ts';
 import { followed } from './testing/followed.ts';
 import { createMemoryNeutron, type MemoryNeutron } from './testing/memory-neutron.ts';
 
@@ -112,7 +112,7 @@ beforeEach(() => {
     if (fault) throw fault;
     return groups();
   };
-  [fault, tries, events, refused] = [undefined, [], [], undefined];
+  [fault, tries, events, refused, given] = [undefined, [], [], undefined, []];
 });
 afterEach(async () => {
   stop.abort();
@@ -125,6 +125,7 @@ const clock = {
   monotonic: () => Date.now(),
   sleep: sleepOn(systemClock.after),
 };
+let given: readonly GivenPort[] | undefined;
 const start = async (): Promise<void> => {
   const controller = createSecurityGroupsController({
     client,
@@ -134,6 +135,7 @@ const start = async (): Promise<void> => {
     metrics: NO_METRICS,
     neutron,
     world,
+    portsInNeutron: () => given,
     resyncMs: 60_000,
     record: (event) => void events.push(event),
     exposeFailing: (lastsMs) => {
@@ -148,6 +150,15 @@ const told = (): string[] =>
 const UNAVAILABLE = ['NetworkPolicy web NeutronUnavailable', 'Pod web NeutronUnavailable'];
 const error = (status: number, type: string): NeutronError =>
   new NeutronError('GET /v2.0/security-groups', 'a word that is never the same', { status, type });
+
+it('touches no group in Neutron before the ports of NetworkPorts are listed', async () => {
+  given = undefined;
+  await start();
+  expect(tries).toEqual([]);
+  given = [];
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(tries).toHaveLength(1);
+});
 
 describe('an outage of Neutron', () => {
   it.each<[string, NeutronError, string]>([

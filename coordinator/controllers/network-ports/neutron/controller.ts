@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
-import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import { NeutronError } from '../../../neutron/errors.ts';
 import type { NeutronPorts } from '../../../neutron/ports.ts';
 import { causeOf, createOutages } from '../../../neutron/outage.ts';
@@ -156,13 +156,16 @@ const waitOf = (
   const { metadata, spec, status } = port;
   const refused = known.refused.get(metadata.uid);
   if (refused) return refused;
-  const waits = (what: string): Wait => {
-    const message = `interface ${spec.claim.interface}: its port in Neutron ${what}`;
-    return { reason: 'PortNotReady', message, networks: [spec.network], isPassing: true };
-  };
   if (status?.portID === undefined || known.isToBeMade(port))
-    return waits(`is being made${known.failing ? `: ${known.failing.message}` : ''}`);
+    return portWait(spec, `is being made${known.failing ? `: ${known.failing.message}` : ''}`);
   return guardOf(status.portID, spec.claim.uid) === undefined
-    ? waits('has no security groups yet')
+    ? portWait(spec, 'has no security groups yet')
     : undefined;
 };
+
+export const portWait = ({ claim, network }: NetworkPortSpec, what: string): Wait => ({
+  reason: 'PortNotReady',
+  message: `interface ${claim.interface}: its port in Neutron ${what}`,
+  networks: [network],
+  isPassing: true,
+});

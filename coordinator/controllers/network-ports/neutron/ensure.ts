@@ -10,7 +10,10 @@ import { fixedIpsOf } from './plan.ts';
 import type { NeutronPlan } from '../subnets.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 
-export type PortCalls = Pick<NeutronPorts, 'createPort' | 'deletePort' | 'portsIn' | 'renamePort'>;
+export type PortCalls = Pick<
+  NeutronPorts,
+  'createPort' | 'deletePort' | 'portsIn' | 'portsWith' | 'renamePort'
+>;
 
 export type EnsureDeps = {
   calls: PortCalls;
@@ -50,13 +53,12 @@ export const ensurePort = async (
   }
 };
 
-/** @throws NeutronError */
+/** In whichever network: its ManagedNetwork may be gone, or another now. @throws NeutronError */
 export const removePort = async (
   { metadata, spec }: NetworkPort,
-  network: string,
   { calls, cluster, signal }: Pick<EnsureDeps, 'calls' | 'cluster' | 'signal'>,
 ): Promise<void> => {
   const name = networkPortName(cluster, metadata.uid);
-  for (const port of await calls.portsIn(network, spec.mac, signal))
+  for (const port of await calls.portsWith(spec.mac, signal))
     if (port.name === name) await calls.deletePort(port.id, signal);
 };

@@ -19,7 +19,6 @@ import {
   MINUTE,
   neutronPlan,
   neutronPort,
-  NETWORK,
   type LostAnswer,
 } from './testing.ts';
 
@@ -147,7 +146,7 @@ class Model {
   async #remove(object: NetworkPort): Promise<void> {
     const { releasedAt } = object.status ?? {};
     if (releasedAt === undefined || Date.parse(releasedAt) + REST_MS > this.now) return;
-    await removePort(object, NETWORK, this.#deps);
+    await removePort(object, this.#deps);
     this.objects.delete(object.metadata.uid);
   }
 

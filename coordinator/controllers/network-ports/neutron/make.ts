@@ -97,8 +97,7 @@ export const createMaker = (options: MakeOptions): Maker => {
       const port = sources.port(name);
       if (!port || !isReleased(port)) return 'done';
       const { network } = port.spec;
-      const id = known.networkNamed(network)?.spec.neutron?.network;
-      if (id !== undefined) await removePort(port, id, { calls, cluster, signal });
+      await removePort(port, { calls, cluster, signal });
       known.refused.delete(port.metadata.uid);
       if (!(await writes.remove(port, signal))) return OVERTAKEN;
       known.noteRoom(network);
