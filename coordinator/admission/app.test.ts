@@ -135,7 +135,7 @@ describe('the webhooks over HTTP', () => {
     expect((await post(body)).status).toBe(status);
   });
 
-  it('count what comes without saying how much it is', async () => {
+  it('read nothing that does not say how long it is', async () => {
     const { app } = setUp(() => ({ allowed: true, warnings: [] }));
     const send = (text: string): Response | Promise<Response> =>
       app.request(`/admission/rules/${TOKEN}`, {
@@ -144,8 +144,7 @@ describe('the webhooks over HTTP', () => {
         headers: { 'transfer-encoding': 'chunked' },
         duplex: 'half',
       });
-    expect((await send('x'.repeat(5 * 1_048_576))).status).toBe(413);
-    expect((await send(review())).status).toBe(200);
+    expect((await send(review())).status).toBe(411);
   });
 
   it('handle requests of the namespaces in turn, however many one of them has', async () => {

@@ -10,15 +10,19 @@ export type BodyLimit = {
 
 /**
  * Node reads no more than a request says that it has; to count what comes, the body must first be
- * made a stream, which costs more than to parse it. So only what does not say how long it is, is
- * counted.
+ * made a stream, which costs more than to parse it. So what comes in chunks is refused: neither the
+ * API server nor an agent sends any, and its bytes would be waited for here, without a deadline.
  */
 export const bodyLimit = ({ maxSize, onError }: BodyLimit): MiddlewareHandler => {
   const counted = streamLimit({ maxSize, onError });
   return async (context, next) => {
     const length = context.req.header('content-length');
-    if (length === undefined || context.req.header('transfer-encoding') !== undefined)
-      return counted(context, next);
+    if (context.req.header('transfer-encoding') !== undefined) {
+      context.header('Connection', 'close');
+      return context.text('a body must say how long it is, by Content-Length\n', 411);
+    }
+    // Over HTTP such a request has no body.
+    if (length === undefined) return counted(context, next);
     return Number(length) > maxSize ? onError(context) : next();
   };
 };
