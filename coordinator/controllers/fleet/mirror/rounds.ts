@@ -8,7 +8,7 @@ import { isSettled } from '../decide.ts';
 import type { MirrorView } from './objects.ts';
 
 /** Between two rounds of writes for a CNFDeployment. */
-const PACE_MS = 2_000;
+export const PACE_MS = 2_000;
 /**
  * The same while a roll-out is under way, and for how long a stage must last to be written: each is
  * in the status of the CNFDeployment at once.
@@ -80,7 +80,8 @@ export const pacesFor =
   (sinceMs: number): Paces =>
     isSettled(view.step) ? alike(sinceMs) : rolling(cnf, view, sinceMs);
 
-class TooSoonError extends Error {
+/** Also of a write that another has overtaken. */
+export class TooSoonError extends Error {
   readonly waitMs: number;
   constructor(waitMs: number) {
     super();

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { keep } from '#shared/kube/owned.ts';
+import { isOvertaken, keep, type WriteOutcome } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { CnfDeployment } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { cnfSetResource, type CnfSet } from '#shared/resources/other-kinds/cnf-set.ts';
@@ -21,7 +21,7 @@ import {
   wantedSetOf,
   type MirrorView,
 } from './objects.ts';
-import { alike, createRounds, pacesFor, type Writer } from './rounds.ts';
+import { alike, createRounds, PACE_MS, pacesFor, TooSoonError, type Writer } from './rounds.ts';
 
 export type MirrorDeps = {
   client: KubeClient;
@@ -87,17 +87,23 @@ export const createMirror = (deps: MirrorDeps): Mirror => {
   ): Promise<void> => {
     const { namespace: where } = cnf.metadata;
     const { current } = view.step.memory;
+    let isBehind = false;
+    const note = ({ outcome }: { outcome: WriteOutcome }): void => {
+      isBehind ||= isOvertaken(outcome);
+    };
     const ofSets = view.sets.map((replicaSet) => {
       const present = sets.store.byName(where, replicaSet.metadata.name);
       const desired = wantedSetOf(cnf, replicaSet, present, view);
-      const write = (call: Call) => keep({ ...call, resource: cnfSetResource }, desired, present);
+      const write = async (call: Call) =>
+        note(await keep({ ...call, resource: cnfSetResource }, desired, present));
       return { isNew: present === undefined, isPassing: true, write };
     });
     const ofPods = view.pods.map((pod) => {
       const present = cnfs.store.byName(where, pod.name);
       const distance = view.step.distances.get(pod.name)?.distance;
       const desired = wantedCnfOf(cnf, pod, present, { now: view.now, distance });
-      const write = (call: Call) => keep({ ...call, resource: cnfResource }, desired, present);
+      const write = async (call: Call) =>
+        note(await keep({ ...call, resource: cnfResource }, desired, present));
       return { isNew: present === undefined, isPassing: pod.set === current, write };
     });
     const all = [...ofSets, ...ofPods];
@@ -110,6 +116,8 @@ export const createMirror = (deps: MirrorDeps): Mirror => {
     // Last, as they may have to wait.
     await writeThose(({ isNew, isPassing }) => !isNew && !isPassing, writer);
     await writeThose(({ isNew, isPassing }) => !isNew && isPassing, passing);
+    // The watch may tell of what was observed alone, which marks nothing.
+    if (isBehind) throw new TooSoonError(PACE_MS);
   };
 
   return {
