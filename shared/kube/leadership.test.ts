@@ -107,6 +107,16 @@ describe('of two replicas', () => {
     await other.stop();
   });
 
+  it('leaves what others have put on the Lease', async () => {
+    const finalizers = ['example.org/kept'];
+    const a = start('a');
+    await pass(3 * SECOND);
+    Object.assign(stored?.metadata ?? {}, { finalizers });
+    await pass(10 * SECOND);
+    expect([leaders(a), stored?.metadata]).toMatchObject([[0], { finalizers }]);
+    await a.stop();
+  });
+
   it('does the last work of one that stops after all other and before it gives the Lease up; for one that does not lead, never', async () => {
     const [a, b] = [start('a'), start('b')];
     await pass(60 * SECOND);

@@ -87,8 +87,10 @@ export const createLease = ({
     handover.read(metadata.annotations?.[HANDOVER_ANNOTATION] ?? '');
 
   const write = async (present: Lease | undefined, spec: object, call: CallOptions) => {
-    const { annotations, resourceVersion } = present?.metadata ?? {};
+    const { annotations, resourceVersion, ...others } = present?.metadata ?? {};
     const metadata = {
+      // What others have put there stays: a policy refuses a write that takes a finalizer away.
+      ...others,
       ...key,
       ...(resourceVersion !== undefined && { resourceVersion }),
       annotations: { ...annotations, [HANDOVER_ANNOTATION]: handover.write() },
