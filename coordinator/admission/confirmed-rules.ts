@@ -57,8 +57,10 @@ const asking =
     const kind = kindOf(of);
     if (!kind || NO_NAME.test(name)) return undefined;
     const resource = { ...kind, schema: schemaFor(change) };
+    // No object has the `_` by which OpenWRT's name of it can be written.
+    const key = { namespace: change.namespace, name: name.replaceAll('_', '-') };
     try {
-      const rule = await client.get(resource, { namespace: change.namespace, name }, { signal });
+      const rule = await client.get(resource, key, { signal });
       return rule.indexKeys.length > 0 && isStaying(rule) ? rule : undefined;
     } catch (error) {
       if (isNotFound(error)) return undefined;

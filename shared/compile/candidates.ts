@@ -49,11 +49,13 @@ export const createCandidates = (): Candidates => {
   return (input, kinds) => {
     const now = aroundOf(input);
     const before = last;
-    last = input;
+    // Until all of it has succeeded.
+    last = undefined;
     if (!isDeepStrictEqual(now, around)) {
       around = structuredClone(now);
       known = new Map();
     } else if (areForSame(before, input) && seers.every((each) => isAsKnown(each, input))) {
+      last = input;
       return known;
     }
     const next = new Map<RuleObject, Candidate>();
@@ -67,6 +69,7 @@ export const createCandidates = (): Candidates => {
     }
     if (isNews || next.size !== known.size) known = next;
     seers = [...known.values()].filter((each) => origins.get(each)?.seen?.size !== 0);
+    last = input;
     return known;
   };
 };

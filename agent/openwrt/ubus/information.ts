@@ -42,7 +42,7 @@ export const readInformation = async (
   });
 };
 
-const addressSchema = z.object({ address: z.string().max(45), mask: z.int() });
+const addressSchema = z.object({ address: z.string().max(45, { abort: true }), mask: z.int() });
 const dumpSchema = z.object({
   interface: z.array(
     z.object({
