@@ -360,9 +360,11 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     page: 'docs/network-ports.md',
-    blocks: [1],
-    after: async ({ kubectl }) =>
-      void (await kubectl('delete', 'rolebinding', 'sdewan-network-ports', '-n', 'shop')),
+    blocks: [1, 2],
+    after: async ({ kubectl }) => {
+      await kubectl('delete', 'rolebinding', 'sdewan-network-ports', '-n', 'shop');
+      await kubectl('label', 'namespace', 'shop', 'sdewan.akraino.org/network-ports-');
+    },
   },
   {
     page: 'docs/services.md',
