@@ -231,7 +231,7 @@ const createParts = (
     onPod,
     onGone: announcer.forget,
     neutronPlan: (network) => neutron?.planOf(network) ?? NO_CLOUD,
-    fullOf: (network) => neutron?.fullOf(network),
+    fullOf: (network) => (network.spec.neutron ? neutron?.fullOf(network) : undefined),
   });
   const writes = createPortWrites(client, sources, clock);
   const common = { ...deps, sources, writes, announcer };

@@ -10,7 +10,7 @@ import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-netwo
 import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
 import { NeutronError } from '../../../neutron/errors.ts';
 import type { NeutronPorts } from '../../../neutron/ports.ts';
-import { causeOf, createOutages } from '../../../neutron/outage.ts';
+import { causeOf, createOutages, type OutageCause } from '../../../neutron/outage.ts';
 import type { KnownNetwork, Wait } from '../decide.ts';
 import type { Announcer } from '../events.ts';
 import type { PortSources } from '../sources.ts';
@@ -81,7 +81,7 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
       const outcome = await act(id, cluster, signal);
       if (act === look) for (const port of sources.portsOf(id)) onPort(port);
       outages.over();
-      known.failing = undefined;
+      noteFailing(undefined);
       return outcome;
     } catch (error) {
       if (!(error instanceof NeutronError)) throw error;
@@ -89,10 +89,18 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
     }
   };
 
+  /** Networks and pods say why they wait. */
+  const noteFailing = (cause: OutageCause | undefined): void => {
+    if (known.failing?.message === cause?.message) return;
+    known.failing = cause;
+    sources.forgetPlans();
+    for (const { metadata } of sources.networks.store.list()) options.onNetwork(metadata.name);
+  };
+
   const failed = (error: NeutronError, key: string, startedAt: number): Outcome => {
     const cause = causeOf(error);
     const againInMs = isOfOneCall(error) ? AGAIN_MS : outages.failed(startedAt);
-    if (!isOfOneCall(error)) known.failing = cause;
+    if (!isOfOneCall(error)) noteFailing(cause);
     log.warn({ err: error, key, retryInMs: againInMs }, 'a call of Neutron failed, retrying');
     const [what, id = ''] = key.split(' ', 2);
     if (what === 'pod') onPod(id);

@@ -65,6 +65,7 @@ export class KnownInNeutron {
     this.plans.clear();
     this.seen.clear();
     this.missing.clear();
+    this.refused.clear();
     this.#full.clear();
   }
 }
