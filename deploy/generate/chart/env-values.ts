@@ -93,7 +93,10 @@ const shapeOf = (field: z.ZodType, value: string): Shape => {
     ...(pattern && { pattern: usual === undefined ? `^$|${pattern}` : pattern }),
   };
   const words = typeof usual === 'string' ? usual : '';
-  return { form, usual: words, example: `1${words}`, text };
+  // Eight digits are the mark of a cluster; any text that has no form can be a number.
+  const digits = ['1', '12345678'].map((one) => `${one}${words}`);
+  const example = digits.find((one) => field.safeParse(one).success) ?? digits[0];
+  return { form, usual: words, example, text };
 };
 
 const rangeSchema = z.looseObject({ minimum: z.number(), maximum: z.number() });
