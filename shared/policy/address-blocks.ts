@@ -44,6 +44,12 @@ export const parseBlock = (text: string): Block | undefined => {
   return { ...address, bits: prefixOf(address, length), length };
 };
 
+/** That of the address alone. */
+export const blockOfOne = (address: Address): Block => ({
+  ...address,
+  length: WIDTH[address.family],
+});
+
 export const blockText = (block: Block): string => `${addressText(block)}/${block.length}`;
 
 /** Whether all of `inner` is in `outer`. Two blocks are nested or disjoint. */

@@ -3,7 +3,7 @@
  * isolates in a direction passes only what one such policy lets pass. Pure. It says the same as the
  * kernel with the table (test/kernel/policy).
  */
-import { holdsBlock, parseAddress, parseBlock, WIDTH } from './address-blocks.ts';
+import { blockOfOne, holdsBlock, parseAddress, parseBlock } from './address-blocks.ts';
 import type { Enforcement, Peer, Port, Rule } from './enforcement.ts';
 import { doubtful, pairText } from './group-members.ts';
 import type { Protocol } from './network-policy.ts';
@@ -65,7 +65,7 @@ const isIn = (block: string, text: string): boolean => {
   const outer = parseBlock(block);
   const address = parseAddress(text);
   if (!outer || !address) return false;
-  return holdsBlock(outer, { ...address, length: WIDTH[address.family] });
+  return holdsBlock(outer, blockOfOne(address));
 };
 
 const isPort = (

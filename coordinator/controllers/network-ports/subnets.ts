@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   addressText,
+  blockOfOne,
   holdsBlock,
   parseAddress,
   parseBlock,
@@ -173,7 +174,7 @@ const indexIn = (block: Block, text: string): number | undefined => {
 };
 
 const offsetOf = (block: Block, address: Address): number | undefined => {
-  if (!holdsBlock(block, { ...address, length: WIDTH[address.family] })) return undefined;
+  if (!holdsBlock(block, blockOfOne(address))) return undefined;
   const offset = address.bits - block.bits;
   return offset > BigInt(MAX_INDEX) ? undefined : Number(offset);
 };

@@ -7,6 +7,7 @@ import {
   blockText,
   parseAddress,
   parseBlock,
+  blockOfOne,
   WIDTH,
   type Block,
 } from '#shared/policy/address-blocks.ts';
@@ -62,10 +63,7 @@ export const createSides = ({ cluster, members, selectorOf }: SidesFacts) => {
   const sidesOfAddresses = (name: string, addresses: readonly string[]): Side[] => {
     if (addresses.length === 0) return [];
     const parsed = addresses.flatMap((text) => parseAddress(text) ?? []);
-    return sidesOfAddressGroup(
-      name,
-      parsed.map((one) => ({ ...one, length: WIDTH[one.family] })),
-    );
+    return sidesOfAddressGroup(name, parsed.map(blockOfOne));
   };
 
   /** A rule for each block would use up the quota, and Neutron takes the square of their number. */

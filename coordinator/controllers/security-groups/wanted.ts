@@ -3,7 +3,7 @@
  * that cannot, and groups that let pass what no policy is about. Pure.
  */
 import { crowdedText, MAX_GROUP_MEMBERS } from '#shared/policy/bounds.ts';
-import { blockText, parseAddress, WIDTH } from '#shared/policy/address-blocks.ts';
+import { blockOfOne, blockText, parseAddress } from '#shared/policy/address-blocks.ts';
 import type { AnyPolicy } from '../network-policy/kept.ts';
 import type { Members } from './members.ts';
 import {
@@ -254,7 +254,7 @@ const baseOf = (
       }),
     ),
   };
-  const blocks = new Set(nodes.map((one) => blockText({ ...one, length: WIDTH[one.family] })));
+  const blocks = new Set(nodes.map((one) => blockText(blockOfOne(one))));
   return { groups: [...open, ofNodes], addressGroups: new Map([[name, [...blocks].sort()]]) };
 };
 

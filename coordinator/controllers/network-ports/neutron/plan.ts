@@ -1,12 +1,11 @@
 /** What a network in Neutron gives, and what is asked of it for a port. Pure. */
 import type { ManagedNetworkSpec } from '#shared/resources/other-kinds/managed-network.ts';
 import {
+  blockOfOne,
   holdsBlock,
   parseAddress,
   parseBlock,
   spelling,
-  WIDTH,
-  type Address,
   type Block,
 } from '#shared/policy/address-blocks.ts';
 import type { MadePort, NeutronNetwork, NeutronSubnet, NewPort } from '../../../neutron/ports.ts';
@@ -90,9 +89,8 @@ export const fixedProblem = (
 
 const isIn = (block: Block, text: string): boolean => {
   const address = parseAddress(text);
-  return address !== undefined && holdsBlock(block, whole(address));
+  return address !== undefined && holdsBlock(block, blockOfOne(address));
 };
-const whole = (address: Address): Block => ({ ...address, length: WIDTH[address.family] });
 
 const isInPools = ({ pools, gateway }: PlannedSubnet, text: string): boolean => {
   const bits = parseAddress(text)?.bits;
