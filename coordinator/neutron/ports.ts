@@ -49,13 +49,11 @@ export type NeutronPorts = {
   /** Those of the network that are the project's own. */
   subnets: (network: string, signal?: AbortSignal) => Promise<NeutronSubnet[]>;
   /**
-   * The project's ports of the network. One that is made or removed meanwhile may be missing, so
-   * that one is absent is known by its MAC alone.
+   * The project's ports, of all networks where none is named. One that is made or removed meanwhile
+   * may be missing, so that one is absent is known by its MAC alone.
    */
-  portsIn: (network: string, mac?: string, signal?: AbortSignal) => Promise<MadePort[]>;
+  portsWhere: (of: { network?: string; mac?: string }, signal?: AbortSignal) => Promise<MadePort[]>;
   /** Without security groups, so that nothing passes. @throws NeutronError */
-  /** In all networks that the project sees. */
-  portsWith: (mac: string, signal?: AbortSignal) => Promise<MadePort[]>;
   createPort: (port: NewPort, signal?: AbortSignal) => Promise<MadePort>;
   renamePort: (id: string, name: string, signal?: AbortSignal) => Promise<void>;
   /** One that is gone already is gone. */
@@ -72,11 +70,13 @@ export const portCalls = ({ ask, list, make, project, remove }: Calls): NeutronP
     return read(z.object({ network: networkSchema }), sent, 'GET network').network;
   },
   subnets: (network, signal) => list(SUBNETS, [['network_id', network]], signal),
-  portsWith: (mac, signal) => list(PORTS, [['mac_address', mac]], signal),
-  portsIn: (network, mac, signal) =>
+  portsWhere: ({ network, mac }, signal) =>
     list(
       PORTS,
-      [['network_id', network], ...(mac === undefined ? [] : [['mac_address', mac] as const])],
+      [
+        ...(network === undefined ? [] : [['network_id', network] as const]),
+        ...(mac === undefined ? [] : [['mac_address', mac] as const]),
+      ],
       signal,
     ),
   createPort: async (port, signal) => {

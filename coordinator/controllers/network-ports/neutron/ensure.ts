@@ -12,7 +12,7 @@ import { refusalOf, type Refusal } from './refusal.ts';
 
 export type PortCalls = Pick<
   NeutronPorts,
-  'createPort' | 'deletePort' | 'portsIn' | 'portsWith' | 'renamePort'
+  'createPort' | 'deletePort' | 'portsWhere' | 'renamePort'
 >;
 
 export type EnsureDeps = {
@@ -42,7 +42,7 @@ export const ensurePort = async (
     const refusal = refusalOf(error, { network, asked });
     if (refusal === undefined) throw error;
     // An earlier call may have made it, whatever keeps this one from it.
-    const [there] = await calls.portsIn(plan.network, mac, signal);
+    const [there] = await calls.portsWhere({ network: plan.network, mac }, signal);
     if (there === undefined) return refusal;
     if (there.name === name) return there;
     const other = uidIn(cluster, there.name);
@@ -59,6 +59,6 @@ export const removePort = async (
   { calls, cluster, signal }: Pick<EnsureDeps, 'calls' | 'cluster' | 'signal'>,
 ): Promise<void> => {
   const name = networkPortName(cluster, metadata.uid);
-  for (const port of await calls.portsWith(spec.mac, signal))
+  for (const port of await calls.portsWhere({ mac: spec.mac }, signal))
     if (port.name === name) await calls.deletePort(port.id, signal);
 };

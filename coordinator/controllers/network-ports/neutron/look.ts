@@ -49,7 +49,7 @@ export const createLook = (options: Options): Look => {
     name: string,
     { id, cluster, signal }: { id: string; cluster: string; signal: AbortSignal },
   ): Promise<void> => {
-    const listed = await calls.portsIn(id, undefined, signal);
+    const listed = await calls.portsWhere({ network: id }, signal);
     const { held, missing, remove, seen } = sweepOf({
       cluster,
       listed,

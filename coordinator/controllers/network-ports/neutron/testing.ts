@@ -98,8 +98,7 @@ export const createNetworkInMemory = (quota = Infinity) => {
         const port = ports.get(id);
         if (port) ports.set(id, { ...port, name });
       }),
-    portsWith: (mac) => calls.portsIn('', mac),
-    portsIn: (_, mac) =>
+    portsWhere: ({ mac }) =>
       call(() =>
         [...ports.values()].filter((port) => mac === undefined || port.mac_address === mac),
       ),
