@@ -15,6 +15,7 @@ import {
 } from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { untilCommonTime } from '#shared/runtime/common-times.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
@@ -68,8 +69,6 @@ export type Publisher = {
  */
 const COALESCE_MS = 50;
 const JITTER = 0.25;
-/** Which share of the interval. */
-const TOGETHER = 1 / 8;
 /** The coordinator's code for a report of a boot that is over. */
 const OLD_BOOT = 'old-boot';
 const BACKOFF = { baseMs: 500, maxMs: 15_000 };
@@ -178,10 +177,8 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
  * Milliseconds, at most a jittered interval: what comes together with the reports of other agents,
  * whose clocks agree, costs the coordinator half of what one alone does (docs/performance.md).
  */
-export const heartbeatIn = (heartbeatMs: number, now: number): number => {
-  const latest = now + jittered(heartbeatMs, JITTER);
-  return latest - (latest % (heartbeatMs * TOGETHER)) - now;
-};
+export const heartbeatIn = (heartbeatMs: number, now: number): number =>
+  untilCommonTime(jittered(heartbeatMs, JITTER), heartbeatMs, now);
 
 type Part = Pick<Report, 'page' | 'pages' | 'rules' | 'repeats' | 'gone'>;
 

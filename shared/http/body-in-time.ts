@@ -1,5 +1,6 @@
 /** Bounds the time in which the body of a request comes. */
 import type { Context, MiddlewareHandler } from 'hono';
+import { aborted } from '../runtime/aborted.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 
 export type BodyInTime = { timeoutMs: number; onError: (context: Context) => Response };
@@ -10,13 +11,8 @@ export type BodyInTime = { timeoutMs: number; onError: (context: Context) => Res
  */
 export const bodyInTime = ({ timeoutMs, onError }: BodyInTime): MiddlewareHandler => {
   const read = (context: Context): Promise<boolean> =>
-    withDeadline(
-      { timeoutMs },
-      (signal) =>
-        new Promise<boolean>((resolve, reject) => {
-          signal.addEventListener('abort', () => resolve(false));
-          context.req.text().then(() => resolve(true), reject);
-        }),
+    withDeadline({ timeoutMs }, (signal) =>
+      Promise.race([context.req.text().then(() => true), aborted(signal).then(() => false)]),
     );
   return async (context, next) => {
     if (await read(context)) return next();

@@ -4,6 +4,7 @@
  * no promises of its own.
  */
 import { REPORTED_AFTER, type FleetOrder } from '#shared/protocol/report.ts';
+import { untilCommonTime } from '#shared/runtime/common-times.ts';
 import type { PodReport } from '../../rule-status/pod-report.ts';
 import { isSilent } from '../../rule-status/pod-verdict.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
@@ -13,8 +14,6 @@ import type { FleetPod } from './pod.ts';
 const MISSED = 3;
 /** This coordinator itself did not run, or took no reports, for so long. */
 const DEAF_MS = 3_000;
-/** By which share of their interval agents at rest report at the same time. */
-const TICK = 1 / 8;
 
 export type Hearing = Pick<FleetPod, 'actual' | 'unheard'>;
 
@@ -143,8 +142,8 @@ export class FleetOrders {
 /** At rest, so that reports come together: one alone costs twice as much (docs/performance.md). */
 const untilTick = (nextReportMs: number, monotonic: number): number => {
   if (nextReportMs < SLOWEST_MS) return nextReportMs;
-  const latest = monotonic + nextReportMs * REPORTED_AFTER;
-  return Math.ceil((latest - (latest % (nextReportMs * TICK)) - monotonic) / REPORTED_AFTER);
+  const inMs = untilCommonTime(nextReportMs * REPORTED_AFTER, nextReportMs, monotonic);
+  return Math.ceil(inMs / REPORTED_AFTER);
 };
 
 /** Else it is more likely that this coordinator is cut off than that they are gone. */
