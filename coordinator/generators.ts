@@ -28,7 +28,7 @@ import {
   type NetworkPortsController,
 } from './controllers/network-ports/controller.ts';
 import type { PortMetrics } from './controllers/network-ports/metrics.ts';
-import { createPolicyWorld } from './controllers/network-policy/sources.ts';
+import { createPolicySources } from './controllers/network-policy/sources.ts';
 import {
   createSecurityGroupsController,
   type SecurityGroupsController,
@@ -98,18 +98,18 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
 
   // One that looks after one namespace does not see the pods that policies are about.
   const { namespace, neutron } = options;
-  const world =
+  const policySources =
     namespace === undefined
-      ? createPolicyWorld({ ...options, clusterId: neutron?.clusterId })
+      ? createPolicySources({ ...options, clusterId: neutron?.clusterId })
       : undefined;
   const networkPorts: NetworkPortsController | undefined =
-    world &&
+    policySources &&
     createNetworkPortsController({
       ...options,
       neutronOfPorts: neutron && {
         calls: neutron.neutron,
         resyncMs: neutron.resyncMs,
-        cluster: world.cluster,
+        cluster: policySources.cluster,
         guardOf: (port, pod) => securityGroups?.guardOf(port, pod),
         onPorts: () => securityGroups?.mark(),
       },
@@ -131,21 +131,21 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     reportedAt: (podUid) => sources.reportOf(podUid)?.receivedAt.wall,
   });
   const policies =
-    world &&
+    policySources &&
     createPoliciesController({
       ...options,
-      world,
+      policySources,
       asking: () => (pods.state.listed ? pods.askingForPolicies() : undefined),
       podsOf: ({ namespace, purpose }) =>
         new Set(pods.ofPurpose(namespace, purpose).map(({ uid }) => uid)),
     });
   const securityGroups: SecurityGroupsController | undefined =
-    world &&
+    policySources &&
     neutron &&
     createSecurityGroupsController({
       ...options,
       ...neutron,
-      world,
+      policySources,
       portsInNeutron: () => networkPorts?.portsInNeutron(),
       onGuards: () => networkPorts?.onGuards(),
     });
@@ -168,7 +168,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       await Promise.all([
         ...ofRules.map((generator) => generator.run(signal)),
         fleet.run(signal),
-        world?.run(signal),
+        policySources?.run(signal),
         policies?.run(signal),
         securityGroups?.run(signal),
         networkPorts?.run(signal),

@@ -257,7 +257,7 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/fleet/global-setup.ts'],
         }),
       ),
-      // A world of its own: `npm run suite faults`.
+      // An installation of its own: `npm run suite faults`.
       inOneRow(project('faults', ['test/faults/table.test.ts'], { globalSetup: [PROGRAMS] })),
       // Half an hour: `npm run suite soak`.
       inOneRow(project('soak', ['test/faults/soak.test.ts'], { globalSetup: [PROGRAMS] })),

@@ -28,17 +28,17 @@ const start = async (
   changes: { unknownKinds?: string[]; unknownSecrets?: string[]; away?: boolean } = {},
 ) => {
   const clock = createManualClock();
-  const world = {
+  const fixture = {
     unknownKinds: [] as string[],
     unknownSecrets: [] as string[],
     followSecrets: (): void => undefined,
     away: false,
     ...changes,
     fingerprint: 'one',
-    pass: async (_signal: AbortSignal): Promise<string> => world.fingerprint,
+    pass: async (_signal: AbortSignal): Promise<string> => fixture.fingerprint,
     probe: async (): Promise<string> => {
-      if (world.away) throw new OpenwrtUnreachableError('look', 'refused');
-      return world.fingerprint;
+      if (fixture.away) throw new OpenwrtUnreachableError('look', 'refused');
+      return fixture.fingerprint;
     },
     passes: 0,
     running: 0,
@@ -52,7 +52,7 @@ const start = async (
   const attempts: Attempt[] = [];
   const driver: Driver = {
     name: 'ubus',
-    fingerprint: () => world.probe(),
+    fingerprint: () => fixture.probe(),
     read: notAsked,
     rename: notAsked,
     apply: notAsked,
@@ -64,40 +64,40 @@ const start = async (
     rescue: async () => {},
     driver,
     pass: async ({ quiet }, signal) => {
-      world.passes += 1;
-      world.quiet = quiet;
-      world.running += 1;
-      world.mostRunning = Math.max(world.mostRunning, world.running);
+      fixture.passes += 1;
+      fixture.quiet = quiet;
+      fixture.running += 1;
+      fixture.mostRunning = Math.max(fixture.mostRunning, fixture.running);
       try {
-        return await world.pass(signal);
+        return await fixture.pass(signal);
       } finally {
-        world.running -= 1;
+        fixture.running -= 1;
       }
     },
     secrets: {
-      follow: () => world.followSecrets(),
+      follow: () => fixture.followSecrets(),
       values: () => new Map(),
       unread: () => new Map(),
-      unknown: () => world.unknownSecrets,
+      unknown: () => fixture.unknownSecrets,
     },
-    kernelDrift: { isDue: () => world.kernelLacks },
-    pace: { waitMs: () => Math.max(0, world.pacedUntil - clock.monotonic()) },
+    kernelDrift: { isDue: () => fixture.kernelLacks },
+    pace: { waitMs: () => Math.max(0, fixture.pacedUntil - clock.monotonic()) },
     refusals: {
       current: () => new Map(),
       add: () => undefined,
       review: () => undefined,
       releaseDue: () => {
-        const due = world.dueRefusal;
-        world.dueRefusal = false;
+        const due = fixture.dueRefusal;
+        fixture.dueRefusal = false;
         return due;
       },
     },
-    source: { rules: () => [], unknownKinds: () => world.unknownKinds, unservedKinds: () => [] },
+    source: { rules: () => [], unknownKinds: () => fixture.unknownKinds, unservedKinds: () => [] },
     networks: () => ({ networks: new Map() }),
     devices: () => ({ defaultRoute: undefined, byAddress: new Map() }),
     place: () => ({ distance: 3, peers: new Map() }),
     onPlaced: () => undefined,
-    paused: () => world.paused,
+    paused: () => fixture.paused,
     onAttempt: (attempt) => attempts.push(attempt),
     timings: { probeIntervalMs: PROBE_MS, fullPassIntervalMs: FULL_PASS_MS },
     clock,
@@ -113,7 +113,7 @@ const start = async (
     await clock.awaited();
     return ms;
   };
-  return { clock, world, attempts, loop, controller, ended, next };
+  return { clock, fixture, attempts, loop, controller, ended, next };
 };
 
 const failing = (reason: Error) => (): Promise<string> => Promise.reject(reason);
@@ -131,49 +131,49 @@ const heldPass = () => {
 
 describe('the next pass', () => {
   it('begins when the kernel lacks something and a repair is due, but not while the pod is paused', async () => {
-    const { world, next } = await start();
+    const { fixture, next } = await start();
     await next();
-    world.kernelLacks = true;
-    world.paused = true;
+    fixture.kernelLacks = true;
+    fixture.paused = true;
     await next();
     await next();
-    expect(world.passes).toBe(1);
-    world.paused = false;
+    expect(fixture.passes).toBe(1);
+    fixture.paused = false;
     await next();
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
   });
 
   it('once at the start, and no more while OpenWRT is as it was left', async () => {
-    const { world, attempts, next } = await start();
+    const { fixture, attempts, next } = await start();
     for (let look = 1; look <= 20; look += 1) {
       const waited = await next();
       expect(waited).toBeGreaterThanOrEqual(0.75 * PROBE_MS);
       expect(waited).toBeLessThanOrEqual(1.25 * PROBE_MS);
     }
-    expect(world.passes).toBe(1);
+    expect(fixture.passes).toBe(1);
     const outcomes = attempts.map(({ outcome }) => outcome);
     expect(outcomes).toEqual(['passed', ...Array.from({ length: 20 }, () => 'unchanged')]);
   });
 
   it('begins when OpenWRT is not as the last pass left it', async () => {
-    const { world, attempts, next } = await start();
-    world.fingerprint = 'two';
+    const { fixture, attempts, next } = await start();
+    fixture.fingerprint = 'two';
     await next();
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
     await next();
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
     const outcomes = attempts.map(({ outcome }) => outcome);
     expect(outcomes).toEqual(['passed', 'differs', 'passed', 'unchanged']);
   });
 
   it('again and again without any cause, at its interval', async () => {
-    const { clock, world, next } = await start();
+    const { clock, fixture, next } = await start();
     for (let pass = 2; pass <= 4; pass += 1) {
       const before = clock.monotonic();
-      expect(world.quiet).toBe(pass > 2);
-      for (let look = 0; world.passes < pass && look < MANY_LOOKS; look += 1) await next();
-      expect(world.passes).toBe(pass);
-      expect(world.quiet).toBe(true);
+      expect(fixture.quiet).toBe(pass > 2);
+      for (let look = 0; fixture.passes < pass && look < MANY_LOOKS; look += 1) await next();
+      expect(fixture.passes).toBe(pass);
+      expect(fixture.quiet).toBe(true);
       const waited = clock.monotonic() - before;
       expect(waited).toBeGreaterThanOrEqual(0.75 * FULL_PASS_MS - 2 * PROBE_MS);
       expect(waited).toBeLessThanOrEqual(1.25 * FULL_PASS_MS + 2 * PROBE_MS);
@@ -181,60 +181,60 @@ describe('the next pass', () => {
   });
 
   it('once for many marks, and for those during a pass once more, never two at a time', async () => {
-    const { world, loop, clock, next } = await start();
+    const { fixture, loop, clock, next } = await start();
     const { pass, begun, end } = heldPass();
-    world.pass = pass;
+    fixture.pass = pass;
     for (let at = 0; at < 100; at += 1) loop.mark();
     await clock.step();
     await begun;
-    world.pass = async () => 'one';
+    fixture.pass = async () => 'one';
     for (let at = 0; at < 100; at += 1) loop.mark();
     end();
     await clock.awaited();
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
     await next();
     await next();
-    expect(world.passes).toBe(3);
-    expect(world.mostRunning).toBe(1);
+    expect(fixture.passes).toBe(3);
+    expect(fixture.mostRunning).toBe(1);
   });
 
   it('watches the Secrets that rules refer to now, and waits for them', async () => {
-    const { world, loop, next } = await start();
-    expect(world.passes).toBe(1);
-    world.followSecrets = () => {
-      world.unknownSecrets = ['asked-for-by-a-new-rule'];
+    const { fixture, loop, next } = await start();
+    expect(fixture.passes).toBe(1);
+    fixture.followSecrets = () => {
+      fixture.unknownSecrets = ['asked-for-by-a-new-rule'];
     };
     loop.mark();
     await next();
-    expect(world.passes).toBe(1);
-    world.followSecrets = () => undefined;
-    world.unknownSecrets = [];
+    expect(fixture.passes).toBe(1);
+    fixture.followSecrets = () => undefined;
+    fixture.unknownSecrets = [];
     loop.mark();
     await next();
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
   });
 
   it.each(['unknownKinds', 'unknownSecrets'] as const)(
     'not before it knows the rules and their Secrets: %s',
     async (unknown) => {
-      const { world, loop, attempts, next } = await start({ [unknown]: ['a'] });
-      world.fingerprint = 'two';
+      const { fixture, loop, attempts, next } = await start({ [unknown]: ['a'] });
+      fixture.fingerprint = 'two';
       loop.mark();
       await next();
       await next();
-      expect(world.passes).toBe(0);
+      expect(fixture.passes).toBe(0);
       expect(attempts.at(-1)?.outcome).toBe('answered');
-      world[unknown] = [];
+      fixture[unknown] = [];
       await next();
-      expect(world.passes).toBe(1);
+      expect(fixture.passes).toBe(1);
     },
   );
 
   it('begins for a change when the next one is due, however many marks come before', async () => {
-    const { clock, world, loop, next } = await start();
-    world.pacedUntil = 5_000;
+    const { clock, fixture, loop, next } = await start();
+    fixture.pacedUntil = 5_000;
     const begin = clock.monotonic();
-    while (world.passes === 1) {
+    while (fixture.passes === 1) {
       loop.mark();
       await next();
     }
@@ -244,33 +244,33 @@ describe('the next pass', () => {
     expect(waited).toBeLessThanOrEqual(5_010);
     loop.mark();
     expect(await next()).toBe(10);
-    expect(world.passes).toBe(3);
+    expect(fixture.passes).toBe(3);
   });
 
   it('begins after a look that has come a little too early for the next change, too', async () => {
-    const { clock, world, loop, next } = await start();
+    const { clock, fixture, loop, next } = await start();
     loop.mark();
-    world.pacedUntil = clock.monotonic() + 35;
+    fixture.pacedUntil = clock.monotonic() + 35;
     expect(await next()).toBe(10);
-    expect(world.passes).toBe(1);
+    expect(fixture.passes).toBe(1);
     expect(await next()).toBe(25);
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
   });
 
   it('begins at once when OpenWRT is not as it was left, regardless of the pace', async () => {
-    const { world, loop, next } = await start();
-    world.pacedUntil = 60_000;
+    const { fixture, loop, next } = await start();
+    fixture.pacedUntil = 60_000;
     loop.mark();
-    world.fingerprint = 'two';
+    fixture.fingerprint = 'two';
     await next();
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
   });
 
   it('begins when it is time to try refused rules again', async () => {
-    const { world, next } = await start();
-    world.dueRefusal = true;
+    const { fixture, next } = await start();
+    fixture.dueRefusal = true;
     await next();
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
   });
 });
 
@@ -286,25 +286,25 @@ describe('a pass that fails', () => {
     ['its state cannot be written', full, { outcome: 'hindered', message: full.message }],
     ['nobody knows why', new Error('a bug'), { outcome: 'passed' }],
   ])('is repeated until it gets through when %s', async (_what, error, attempt) => {
-    const { world, attempts, loop, next } = await start();
-    world.pass = failing(error);
+    const { fixture, attempts, loop, next } = await start();
+    fixture.pass = failing(error);
     loop.mark();
     for (let pass = 2; pass <= 8; pass += 1) {
       expect(await next()).toBeLessThanOrEqual(10_000);
-      expect(world.passes).toBe(pass);
+      expect(fixture.passes).toBe(pass);
     }
     expect(attempts.at(-1)).toMatchObject(attempt);
-    world.pass = async () => 'one';
+    fixture.pass = async () => 'one';
     await next();
     expect(attempts.at(-1)?.outcome).toBe('passed');
     await next();
-    expect(world.passes).toBe(9);
+    expect(fixture.passes).toBe(9);
   });
 
   it('is repeated after longer and longer waits, but soon when OpenWRT does not answer', async () => {
     const waitsAfter = async (error: Error): Promise<number[]> => {
-      const { world, loop, next } = await start();
-      world.pass = failing(error);
+      const { fixture, loop, next } = await start();
+      fixture.pass = failing(error);
       loop.mark();
       await next();
       const waits: number[] = [];
@@ -319,8 +319,8 @@ describe('a pass that fails', () => {
   });
 
   it('makes looks less frequent when OpenWRT stays away', async () => {
-    const { clock, world, next } = await start();
-    world.probe = failing(new OpenwrtUnreachableError('look', 'refused'));
+    const { clock, fixture, next } = await start();
+    fixture.probe = failing(new OpenwrtUnreachableError('look', 'refused'));
     const begin = clock.monotonic();
     while (clock.monotonic() - begin <= 60_000) await next();
     const waits = [await next(), await next(), await next()];
@@ -329,31 +329,31 @@ describe('a pass that fails', () => {
   });
 
   it('is tried more often while OpenWRT starts, but not for ever', async () => {
-    const { world, clock, next } = await start({ unknownKinds: ['a'], away: true });
+    const { fixture, clock, next } = await start({ unknownKinds: ['a'], away: true });
     expect(await next()).toBeLessThanOrEqual(250);
     expect(await next()).toBeLessThanOrEqual(250);
     clock.advance(60_000);
     await next();
     expect(await next()).toBeGreaterThanOrEqual(0.75 * PROBE_MS);
-    expect(world.passes).toBe(0);
+    expect(fixture.passes).toBe(0);
   });
 
   it('follows a look that fails, too', async () => {
-    const { world, attempts, next } = await start();
-    world.probe = () => Promise.reject(new OpenwrtUnreachableError('look', 'refused'));
+    const { fixture, attempts, next } = await start();
+    fixture.probe = () => Promise.reject(new OpenwrtUnreachableError('look', 'refused'));
     await next();
     expect(attempts.at(-1)?.outcome).toBe('unanswered');
-    world.probe = async () => 'two';
+    fixture.probe = async () => 'two';
     await next();
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
   });
 });
 
 describe('when it is stopped', () => {
   it('ends the pass in hand, and begins no other', async () => {
-    const { world, clock, loop, controller, ended } = await start();
+    const { fixture, clock, loop, controller, ended } = await start();
     const { pass, begun, end } = heldPass();
-    world.pass = pass;
+    fixture.pass = pass;
     loop.mark();
     await clock.step();
     const signal = await begun;
@@ -362,12 +362,12 @@ describe('when it is stopped', () => {
     expect(signal.aborted).toBe(false);
     end();
     await ended;
-    expect(world.passes).toBe(2);
+    expect(fixture.passes).toBe(2);
   });
 
   it('aborts a pass that takes longer than the grace period', async () => {
-    const { world, clock, loop, controller, ended } = await start();
-    world.pass = (signal) =>
+    const { fixture, clock, loop, controller, ended } = await start();
+    fixture.pass = (signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
         begun.resolve();
@@ -378,39 +378,39 @@ describe('when it is stopped', () => {
     await begun.promise;
     controller.abort(new Error('SIGTERM'));
     clock.advance(LAST_MOMENT_MS - 1);
-    expect(world.running).toBe(1);
+    expect(fixture.running).toBe(1);
     clock.advance(1);
     await ended;
-    expect(world.running).toBe(0);
+    expect(fixture.running).toBe(0);
   });
 });
 
 describe('who asks for a pass', () => {
   it('gets one at once that begins after that, and what came of it', async () => {
-    const { world, loop, next } = await start();
+    const { fixture, loop, next } = await start();
     await next();
-    world.pacedUntil = Infinity;
+    fixture.pacedUntil = Infinity;
     const held = heldPass();
-    world.pass = held.pass;
+    fixture.pass = held.pass;
     const first = loop.passNow();
     const step = next();
     await held.begun;
-    world.pass = failing(new OpenwrtBlockedError('write', 'somebody has a lock'));
+    fixture.pass = failing(new OpenwrtBlockedError('write', 'somebody has a lock'));
     const second = loop.passNow();
     held.end();
     expect(await first).toEqual({ outcome: 'passed' });
     await step;
     await next();
     expect(await second).toMatchObject({ outcome: 'hindered' });
-    expect(world.passes).toBe(3);
+    expect(fixture.passes).toBe(3);
   });
 
   it('is told when OpenWRT does not answer, or not all rules are known', async () => {
-    const { world, loop, next } = await start({ unknownKinds: ['FirewallZone'] });
+    const { fixture, loop, next } = await start({ unknownKinds: ['FirewallZone'] });
     const unknown = loop.passNow();
     await next();
     expect(await unknown).toEqual({ outcome: 'answered' });
-    world.away = true;
+    fixture.away = true;
     const away = loop.passNow();
     await next();
     expect(await away).toMatchObject({ outcome: 'unanswered' });
@@ -419,10 +419,10 @@ describe('who asks for a pass', () => {
 
 describe('what looks between passes', () => {
   it('waits for the pass under way, and the next pass waits for it', async () => {
-    const { world, loop, next } = await start();
+    const { fixture, loop, next } = await start();
     await next();
     const held = heldPass();
-    world.pass = held.pass;
+    fixture.pass = held.pass;
     void loop.passNow();
     const step = next();
     await held.begun;
@@ -433,10 +433,10 @@ describe('what looks between passes', () => {
       hasBegun = true;
       looking.resolve();
       await mayEnd.promise;
-      return world.passes;
+      return fixture.passes;
     });
     expect(hasBegun).toBe(false);
-    world.pass = async () => 'one';
+    fixture.pass = async () => 'one';
     held.end();
     await looking.promise;
     const after = loop.passNow();
@@ -445,13 +445,13 @@ describe('what looks between passes', () => {
     await step;
     await next();
     expect(await after).toEqual({ outcome: 'passed' });
-    expect(world.passes).toBe(3);
+    expect(fixture.passes).toBe(3);
   });
 
   it('is told that rules are not known, and hinders nothing when it fails', async () => {
-    const { world, loop, next } = await start({ unknownKinds: ['FirewallZone'] });
+    const { fixture, loop, next } = await start({ unknownKinds: ['FirewallZone'] });
     expect(await loop.between(async (input) => input)).toBeUndefined();
-    world.unknownKinds = [];
+    fixture.unknownKinds = [];
     await expect(loop.between(failing(new Error('no')))).rejects.toThrow('no');
     const asked = loop.passNow();
     await next();

@@ -39,7 +39,7 @@ afterEach(() => {
 });
 
 /** A running publisher, with a coordinator whose answers the test decides. */
-type World = {
+type Fixture = {
   rules: RuleReport[];
   information?: Information;
   commentsLost?: readonly string[];
@@ -50,32 +50,32 @@ type World = {
   answer: (report: Report) => ReportAnswer;
 };
 
-const start = (given: Partial<World> = {}, heartbeatMs = 100_000) => {
+const start = (given: Partial<Fixture> = {}, heartbeatMs = 100_000) => {
   const sent: Report[] = [];
   const outcomes: string[] = [];
   let sequence = 0;
   const commentsReported: string[] = [];
   const orders: FleetOrder[] = [];
   const wanted: true[] = [];
-  const world: World = { rules: [rule('a')], answer: () => ANSWER, ...given };
+  const fixture: Fixture = { rules: [rule('a')], answer: () => ANSWER, ...given };
   const publisher: Publisher = createPublisher({
     snapshot: () => ({
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: [],
       drifts: [],
-      rules: world.rules,
+      rules: fixture.rules,
       doubt: 'no answer',
       fleet: { distance: 1 },
       verified: VERIFIED,
-      stateFolder: world.stateFolder ?? '',
-      ...(world.unreadOthers && { unreadOthers: world.unreadOthers }),
-      information: world.information,
-      ...(world.commentsLost && { commentsLost: world.commentsLost }),
+      stateFolder: fixture.stateFolder ?? '',
+      ...(fixture.unreadOthers && { unreadOthers: fixture.unreadOthers }),
+      information: fixture.information,
+      ...(fixture.commentsLost && { commentsLost: fixture.commentsLost }),
     }),
     client: {
       post: async (report) => {
         sent.push(report);
-        return world.answer(report);
+        return fixture.answer(report);
       },
     },
     boot: createBoot(),
@@ -87,16 +87,16 @@ const start = (given: Partial<World> = {}, heartbeatMs = 100_000) => {
     onOrder: (order) => orders.push(order),
     onCommentsReported: async (packages) => {
       commentsReported.push(...packages);
-      delete world.commentsLost;
+      delete fixture.commentsLost;
     },
     changes: {
       want: () => wanted.push(true),
-      settled: () => world.changed ?? [],
+      settled: () => fixture.changed ?? [],
       reported: (times) => {
-        world.changed = world.changed?.filter((change) => !times.includes(change)) ?? [];
+        fixture.changed = fixture.changed?.filter((change) => !times.includes(change)) ?? [];
       },
     },
-    counters: () => world.counters,
+    counters: () => fixture.counters,
     isOrder: createOrders(systemClock),
     onSent: (outcome) => outcomes.push(outcome),
     log: silentLogger,
@@ -104,7 +104,7 @@ const start = (given: Partial<World> = {}, heartbeatMs = 100_000) => {
   const controller = new AbortController();
   stopping.push(controller);
   void publisher.run(controller.signal);
-  return { sent, outcomes, commentsReported, orders, wanted, world, publisher };
+  return { sent, outcomes, commentsReported, orders, wanted, fixture, publisher };
 };
 
 describe('publisher', () => {
@@ -119,24 +119,24 @@ describe('publisher', () => {
   it('sends information about OpenWRT once, and again when it changes or the coordinator has restarted', async () => {
     const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
     const told = () => sent.map((report) => report.information?.leftOut);
-    const { sent, world, publisher } = start({ information });
+    const { sent, fixture, publisher } = start({ information });
     await expect.poll(told).toEqual([0]);
     publisher.mark();
     await expect.poll(told).toEqual([0, undefined]);
-    world.information = { ...information, leftOut: 1 };
+    fixture.information = { ...information, leftOut: 1 };
     publisher.mark();
     await expect.poll(told).toEqual([0, undefined, 1]);
-    world.answer = () => ({ ...ANSWER, epoch: 'two' });
+    fixture.answer = () => ({ ...ANSWER, epoch: 'two' });
     publisher.mark();
     await expect.poll(told).toEqual([0, undefined, 1, undefined, 1]);
   });
 
   it('sends it again where the coordinator has not taken it', async () => {
     const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
-    const { sent, world, publisher } = start();
+    const { sent, fixture, publisher } = start();
     await expect.poll(() => sent.length).toBe(1);
-    world.answer = ({ repeats }) => ({ ...ANSWER, wantsFull: repeats !== undefined });
-    world.information = information;
+    fixture.answer = ({ repeats }) => ({ ...ANSWER, wantsFull: repeats !== undefined });
+    fixture.information = information;
     publisher.mark();
     await expect
       .poll(() => sent.map((report) => report.information?.leftOut))
@@ -149,7 +149,7 @@ describe('publisher', () => {
       denied: [{ policy: 'edge/web', direction: 'ingress', packets }],
     });
     const told = () => sent.map(({ counters }) => counters?.denied[0]?.packets);
-    const { sent, world, publisher } = start({ counters: countersOf(1) });
+    const { sent, fixture, publisher } = start({ counters: countersOf(1) });
     const next = async (): Promise<void> => {
       const before = sent.length;
       publisher.mark();
@@ -158,14 +158,14 @@ describe('publisher', () => {
     await expect.poll(told).toEqual([undefined]);
     const fleet: FleetOrder = { distance: 0, nextReportMs: 60_000, peers: [] };
     const answer: ReportAnswer = { ...ANSWER, leaseTransitions: 4, fleet };
-    world.answer = () => answer;
+    fixture.answer = () => answer;
     await next();
     await next();
     await next();
     expect(told()).toEqual([undefined, undefined, 1, undefined]);
-    world.counters = countersOf(2);
+    fixture.counters = countersOf(2);
     await next();
-    world.answer = () => ({ ...answer, epoch: 'two' });
+    fixture.answer = () => ({ ...answer, epoch: 'two' });
     publisher.mark();
     // The first is what the new coordinator did not know, and the second all of it.
     await expect.poll(() => sent.length).toBe(7);
@@ -183,32 +183,32 @@ describe('publisher', () => {
       appliedAt: 4,
     }));
     const told = () => sent.map(({ times }) => times?.length ?? 0);
-    const { sent, wanted, world, publisher } = start({ changed: many });
+    const { sent, wanted, fixture, publisher } = start({ changed: many });
     await expect.poll(() => sent.length).toBe(1);
     expect(wanted).toEqual([]);
-    world.answer = () => ({ ...ANSWER, wantsTimes: true, leaseTransitions: 4 });
+    fixture.answer = () => ({ ...ANSWER, wantsTimes: true, leaseTransitions: 4 });
     publisher.mark();
     await expect.poll(told).toEqual([0, 0, MAX_CHANGES_TIMED, 1]);
     expect(wanted.length).toBeGreaterThan(1);
-    world.answer = () => ({ ...ANSWER, wantsTimes: true, leaseTransitions: 3 });
-    world.changed = many.slice(0, 1);
+    fixture.answer = () => ({ ...ANSWER, wantsTimes: true, leaseTransitions: 3 });
+    fixture.changed = many.slice(0, 1);
     publisher.mark();
     await expect.poll(told).toEqual([0, 0, MAX_CHANGES_TIMED, 1, 1]);
     publisher.mark();
     await expect.poll(() => sent.length).toBe(6);
-    expect(world.changed).toHaveLength(1);
+    expect(fixture.changed).toHaveLength(1);
   });
 
   it('takes an order of the one that leads, reports as often as that asks for, and says what is in force', async () => {
     const order: FleetOrder = { distance: 0, nextReportMs: 100, peers: [] };
-    const { sent, orders, world } = start({
+    const { sent, orders, fixture } = start({
       answer: () => ({ ...ANSWER, leaseTransitions: 4, fleet: order }),
     });
     await expect.poll(() => sent.length).toBeGreaterThan(4);
     expect(orders[0]).toEqual(order);
     expect(sent[0]?.fleet).toEqual({ distance: 1 });
     const known = orders.length;
-    world.answer = () => ({
+    fixture.answer = () => ({
       ...ANSWER,
       leaseTransitions: 3,
       fleet: { ...order, distance: 7 },
@@ -221,11 +221,11 @@ describe('publisher', () => {
   it('takes no order for none: where no CNFDeployment asks for anything any more, the last one stays', async () => {
     const leads = { ...ANSWER, leaseTransitions: 4 };
     const order: FleetOrder = { distance: 0, nextReportMs: 100_000, peers: [] };
-    const { sent, orders, world, publisher } = start({
+    const { sent, orders, fixture, publisher } = start({
       answer: () => ({ ...leads, fleet: order }),
     });
     await expect.poll(() => orders).toEqual([order]);
-    world.answer = () => leads;
+    fixture.answer = () => leads;
     for (const more of [2, 3]) {
       publisher.mark();
       await expect.poll(() => sent.length).toBe(more);
@@ -234,12 +234,12 @@ describe('publisher', () => {
   });
 
   it('reports which comments were lost until the one that leads has received it', async () => {
-    const { sent, commentsReported, world, publisher } = start({
+    const { sent, commentsReported, fixture, publisher } = start({
       commentsLost: ['firewall', 'mwan3'],
     });
     await expect.poll(() => sent.length).toBe(1);
     expect(commentsReported).toEqual([]);
-    world.answer = () => ({ ...ANSWER, leaseTransitions: 4 });
+    fixture.answer = () => ({ ...ANSWER, leaseTransitions: 4 });
     publisher.mark();
     await expect.poll(() => commentsReported).toEqual(['firewall', 'mwan3']);
     publisher.mark();
@@ -252,12 +252,12 @@ describe('publisher', () => {
     ['has led before', { leaseTransitions: 3 }],
     ['wants all of the report first', { leaseTransitions: 4, wantsFull: true }],
   ])('takes it for received by none that %s', async (_, answer) => {
-    const { sent, commentsReported, world, publisher } = start({
+    const { sent, commentsReported, fixture, publisher } = start({
       answer: () => ({ ...ANSWER, leaseTransitions: 4 }),
     });
     await expect.poll(() => sent.length).toBe(1);
-    world.answer = () => ({ ...ANSWER, ...answer });
-    world.commentsLost = ['firewall'];
+    fixture.answer = () => ({ ...ANSWER, ...answer });
+    fixture.commentsLost = ['firewall'];
     publisher.mark();
     await expect.poll(() => sent.at(-1)?.commentsLost).toEqual(['firewall']);
     expect(commentsReported).toEqual([]);
@@ -279,20 +279,20 @@ describe('publisher', () => {
   });
 
   it('sends what has changed since the report that was answered last, and what is gone', async () => {
-    const { sent, outcomes, world, publisher } = start({ rules: ['a', 'b', 'c'].map(rule) });
+    const { sent, outcomes, fixture, publisher } = start({ rules: ['a', 'b', 'c'].map(rule) });
     await expect.poll(() => outcomes).toEqual(['full']);
     const failed: RuleReport = { ...rule('b'), state: 'Failed', reason: 'InvalidSpec' };
-    world.rules = [rule('a'), failed, rule('d')];
+    fixture.rules = [rule('a'), failed, rule('d')];
     publisher.mark();
     await expect.poll(() => outcomes).toEqual(['full', 'changes']);
     expect(sent[1]).toMatchObject({ repeats: 1, rules: [failed, rule('d')], gone: ['uid-c'] });
-    world.rules = [rule('a'), failed];
-    world.answer = () => {
+    fixture.rules = [rule('a'), failed];
+    fixture.answer = () => {
       throw new Error('the answer is lost');
     };
     publisher.mark();
     await expect.poll(() => outcomes).toEqual(['full', 'changes', 'failed']);
-    world.answer = () => ANSWER;
+    fixture.answer = () => ANSWER;
     await expect.poll(() => outcomes.at(-1)).toBe('changes');
     const lost = { repeats: 2, rules: [], gone: ['uid-d'] };
     expect(sent.slice(2)).toMatchObject([lost, lost]);
@@ -302,12 +302,12 @@ describe('publisher', () => {
   });
 
   it('sends it once in a report of several pages', async () => {
-    const { sent, outcomes, commentsReported, world, publisher } = start({
+    const { sent, outcomes, commentsReported, fixture, publisher } = start({
       answer: () => ({ ...ANSWER, leaseTransitions: 4 }),
     });
     await expect.poll(() => outcomes).toEqual(['full']);
-    world.rules = Array.from({ length: 1_500 }, (_, at) => rule(`r${at}`));
-    world.commentsLost = ['firewall'];
+    fixture.rules = Array.from({ length: 1_500 }, (_, at) => rule(`r${at}`));
+    fixture.commentsLost = ['firewall'];
     publisher.mark();
     await expect.poll(() => outcomes.slice(0, 2)).toEqual(['full', 'full']);
     expect(commentsReported).toEqual(['firewall']);
@@ -315,10 +315,10 @@ describe('publisher', () => {
   });
 
   it('makes one report of many changes', async () => {
-    const { sent, outcomes, world, publisher } = start();
+    const { sent, outcomes, fixture, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
     for (let at = 0; at < 50; at += 1) {
-      world.rules = [rule(`b${at}`)];
+      fixture.rules = [rule(`b${at}`)];
       publisher.mark();
     }
     await expect.poll(() => outcomes).toEqual(['full', 'changes']);
@@ -326,9 +326,9 @@ describe('publisher', () => {
   });
 
   it('reports in full at once when the coordinator has restarted', async () => {
-    const { outcomes, world, publisher } = start();
+    const { outcomes, fixture, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
-    world.answer = () => ({ ...ANSWER, epoch: 'two' });
+    fixture.answer = () => ({ ...ANSWER, epoch: 'two' });
     publisher.mark();
     await expect.poll(() => outcomes).toEqual(['full', 'full']);
     publisher.mark();
@@ -336,9 +336,9 @@ describe('publisher', () => {
   });
 
   it('reports in full at once when the coordinator does not have the report that is repeated', async () => {
-    const { sent, outcomes, world, publisher } = start();
+    const { sent, outcomes, fixture, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
-    world.answer = ({ repeats }) => ({ ...ANSWER, wantsFull: repeats !== undefined });
+    fixture.answer = ({ repeats }) => ({ ...ANSWER, wantsFull: repeats !== undefined });
     publisher.mark();
     await expect.poll(() => outcomes).toEqual(['full', 'full']);
     expect(sent.at(-1)?.rules).toHaveLength(1);
@@ -362,10 +362,10 @@ describe('publisher', () => {
   });
 
   it('starts a new boot with a full report when another client has reported in its place, and keeps it', async () => {
-    const { sent, outcomes, world, publisher } = start();
+    const { sent, outcomes, fixture, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
     const [first] = sent;
-    world.answer = ({ bootId }) => {
+    fixture.answer = ({ bootId }) => {
       if (bootId === first?.bootId)
         throw new ReportRefused(409, '{"error":{"code":"old-boot","message":"later"}}');
       return ANSWER;

@@ -9,7 +9,7 @@ import { createStatus } from './status.ts';
 
 const start = () => {
   const clock = createManualClock();
-  const world = {
+  const fixture = {
     unknownKinds: [] as string[],
     changes: 0,
     information: undefined as Information | undefined,
@@ -18,24 +18,24 @@ const start = () => {
   const status = createStatus({
     driver: { name: 'ubus', unansweredSince: () => undefined },
     source: {
-      unknownKinds: () => world.unknownKinds,
+      unknownKinds: () => fixture.unknownKinds,
       unwatchedKinds: () => new Map([['FirewallRule', 'Forbidden: no']]),
     },
-    information: () => world.information,
+    information: () => fixture.information,
     otherReports: () => [],
     otherUnwatchedKinds: () => [],
     commentsLost: () => ['firewall'],
     fleet: () => ({ distance: 1 }),
-    stateFolder: () => world.stateFolder,
+    stateFolder: () => fixture.stateFolder,
     onChange: () => {
-      world.changes += 1;
+      fixture.changes += 1;
     },
     clock,
   });
   /** An attempt that begins and ends now. */
   const add = (attempt: Attempt): void =>
     status.addAttempt(attempt, { wall: clock.now(), monotonic: clock.monotonic() });
-  return { clock, world, status, add };
+  return { clock, fixture, status, add };
 };
 
 const refused = { outcome: 'unanswered', message: 'connection refused' } as const;
@@ -67,14 +67,14 @@ describe('agent status', () => {
   });
 
   it('is not ready while it is not known which rules there are', () => {
-    const { add, world, status } = start();
+    const { add, fixture, status } = start();
     add({ outcome: 'passed' });
-    world.unknownKinds = ['Mwan3Rule'];
+    fixture.unknownKinds = ['Mwan3Rule'];
     expect([...status.notReady()]).toEqual([['rules', 'not listed yet: Mwan3Rule']]);
   });
 
   it('withdraws what was reported after five seconds without an answer, and readiness at the next look', () => {
-    const { add, clock, world, status } = start();
+    const { add, clock, fixture, status } = start();
     add({ outcome: 'passed' });
     // One pass may take long.
     clock.advance(60_000);
@@ -83,9 +83,9 @@ describe('agent status', () => {
     add(refused);
     expect(status.snapshot().openwrt.reachable).toBe(true);
     expect(status.notReady().size).toBe(0);
-    const { changes } = world;
+    const { changes } = fixture;
     clock.advance(1_000);
-    expect(world.changes).toBe(changes + 1);
+    expect(fixture.changes).toBe(changes + 1);
     expect(status.snapshot().openwrt).toMatchObject({
       reachable: false,
       message: 'connection refused',
@@ -108,14 +108,14 @@ describe('agent status', () => {
   });
 
   it('says why the state folder cannot be written, whichever part found it, until it can', () => {
-    const { add, status, world } = start();
+    const { add, status, fixture } = start();
     add({ outcome: 'hindered', message: 'another apply is pending' });
     expect(status.snapshot().stateFolder).toBe('');
     add({ outcome: 'hindered', message: 'ledger.json: EROFS', stateFolder: true });
     expect(status.snapshot().stateFolder).toBe('ledger.json: EROFS');
     add({ outcome: 'passed' });
     expect(status.snapshot().stateFolder).toBe('');
-    world.stateFolder = 'alive: ENOSPC';
+    fixture.stateFolder = 'alive: ENOSPC';
     expect(status.snapshot().stateFolder).toBe('alive: ENOSPC');
   });
 
@@ -159,7 +159,7 @@ describe('agent status', () => {
   });
 
   it("lists what ICN's controller left beside the information about OpenWRT, within the same bounds", () => {
-    const { world, status } = start();
+    const { fixture, status } = start();
     const name = 'x'.repeat(200);
     const leftOvers = Array.from({ length: 40 }, (_, at) => ({
       package: 'firewall',
@@ -172,7 +172,7 @@ describe('agent status', () => {
     ]);
     status.setStanding({ ...NOTHING_KNOWN, leftOvers, packages });
     expect(status.snapshot().information).toBeUndefined();
-    world.information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 1 };
+    fixture.information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 1 };
     const { information } = status.snapshot();
     expect(informationSchema.safeParse(information).success).toBe(true);
     expect(information).toMatchObject({ leftOvers: { length: 32 }, leftOut: 9 });
@@ -183,23 +183,23 @@ describe('agent status', () => {
   });
 
   it('calls back when looks reach the next two seconds, which shows the coordinator that they followed the start of a container', () => {
-    const { add, clock, world } = start();
+    const { add, clock, fixture } = start();
     add({ outcome: 'passed' });
-    const { changes } = world;
+    const { changes } = fixture;
     const seen = Array.from({ length: 8 }, () => {
       clock.advance(500);
       add({ outcome: 'unchanged' });
-      return world.changes - changes;
+      return fixture.changes - changes;
     });
     expect(seen).toEqual([0, 1, 1, 2, 2, 2, 2, 2]);
   });
 
   it('calls back for changes only', () => {
-    const { add, world } = start();
+    const { add, fixture } = start();
     add({ outcome: 'passed' });
-    const { changes } = world;
+    const { changes } = fixture;
     add({ outcome: 'unchanged' });
     add({ outcome: 'unchanged' });
-    expect(world.changes).toBe(changes);
+    expect(fixture.changes).toBe(changes);
   });
 });

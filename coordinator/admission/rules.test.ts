@@ -5,7 +5,7 @@ import type { Facts } from './checks/check.ts';
 import { bucketChecks, ruleChecks } from './checks/list.ts';
 import type { ReferenceMode } from './decide.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhookDeps } from './rules.ts';
-import { requestOf, rule, worldOf, zone } from './testing/changes.ts';
+import { requestOf, rule, fixtureOf, zone } from './testing/changes.ts';
 import type { FactSource } from './fact-source.ts';
 
 const { signal } = new AbortController();
@@ -19,8 +19,8 @@ const setUp = (some: {
   checks?: RuleWebhookDeps['checks'];
   kinds?: RuleWebhookDeps['kinds'];
 }) => {
-  const live = worldOf(some.live ?? {});
-  const cached = some.cached === 'not ready' ? undefined : worldOf(some.cached ?? {});
+  const live = fixtureOf(some.live ?? {});
+  const cached = some.cached === 'not ready' ? undefined : fixtureOf(some.cached ?? {});
   const webhook = createRuleWebhook({
     kinds: some.kinds ?? kinds,
     checks: some.checks ?? ruleChecks,

@@ -11,7 +11,7 @@ afterEach(() => stop.abort());
 /** Microtasks only. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const world = () => {
+const fixture = () => {
   let number: number | undefined;
   let ended = new AbortController();
   let begin: (() => void) | undefined;
@@ -55,7 +55,7 @@ const world = () => {
 };
 
 it('is done in each term once the pods were listed in it, and the work begins then', async () => {
-  const { begin, catchUp, end, lists, terms } = world();
+  const { begin, catchUp, end, lists, terms } = fixture();
   expect(catchUp.isDone()).toBe(false);
   for (const term of [1, 2]) {
     await begin(term);
@@ -69,7 +69,7 @@ it('is done in each term once the pods were listed in it, and the work begins th
 });
 
 it('is not done by a list of a term that ended before it came', async () => {
-  const { begin, catchUp, end, lists, terms } = world();
+  const { begin, catchUp, end, lists, terms } = fixture();
   await begin(1);
   await end();
   await begin(2);

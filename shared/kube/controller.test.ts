@@ -33,7 +33,7 @@ afterEach(async () => {
 const controllerOf = (options: Partial<ControllerOptions<object>>): Controller =>
   createController({
     name: 'things',
-    world: () => ({}),
+    facts: () => ({}),
     reconcile: async (key) => {
       reconciled.push(key);
       return 'done';
@@ -73,12 +73,12 @@ it('reconciles a key once for all marks that come together, and shows how many w
 
 describe('while too little is known', () => {
   it('reconciles nothing, and afterwards all that was marked', async () => {
-    const known: { world?: object } = {};
-    const worlds: object[] = [];
+    const known: { facts?: object } = {};
+    const seen: object[] = [];
     const controller = start({
-      world: () => known.world,
+      facts: () => known.facts,
       reconcile: async (key, now) => {
-        worlds.push(now);
+        seen.push(now);
         reconciled.push(key);
         return 'done';
       },
@@ -87,26 +87,26 @@ describe('while too little is known', () => {
     controller.mark('b');
     await vi.advanceTimersByTimeAsync(60_000);
     expect([reconciled, counted]).toEqual([[], []]);
-    known.world = { pods: 2 };
+    known.facts = { pods: 2 };
     await vi.advanceTimersByTimeAsync(1_000);
     expect(reconciled.sort()).toEqual(['a', 'b']);
-    expect(worlds).toEqual([known.world, known.world]);
+    expect(seen).toEqual([known.facts, known.facts]);
   });
 
   it('lets a key that is marked later wait, too', async () => {
-    let world: object | undefined = {};
-    const controller = start({ world: () => world });
-    world = undefined;
+    let facts: object | undefined = {};
+    const controller = start({ facts: () => facts });
+    facts = undefined;
     controller.mark('a');
     await vi.advanceTimersByTimeAsync(60_000);
     expect(reconciled).toEqual([]);
-    world = {};
+    facts = {};
     await vi.advanceTimersByTimeAsync(1_000);
     expect(reconciled).toEqual(['a']);
   });
 
   it('lets the controller be stopped', async () => {
-    const controller = start({ world: () => undefined });
+    const controller = start({ facts: () => undefined });
     controller.mark('a');
     stop.abort();
     await running;
@@ -249,7 +249,7 @@ describe('while another replica leads', () => {
     const controller: Controller = start({
       leadership: terms.leadership,
       markAll: () => controller.mark('a'),
-      reconcile: (key, _world, signal) => {
+      reconcile: (key, _facts, signal) => {
         reconciled.push(key);
         return new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason));
@@ -277,7 +277,7 @@ it('runs its sources until it is stopped, and ends when they and the running wor
     });
   const controller = start({
     sources: [{ run: ends('source') }],
-    reconcile: async (_key, _world, signal) => {
+    reconcile: async (_key, _facts, signal) => {
       await ends('work')(signal);
       return 'done';
     },

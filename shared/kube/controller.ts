@@ -1,6 +1,6 @@
 /**
  * What all controllers have in common. Sources mark keys, whatever happened; each marked key is
- * reconciled by itself, on the world as it is known at that moment. Waiting until enough is known
+ * reconciled by itself, on the facts as they are known at that moment. Waiting until enough is known
  * and this replica leads, coalescing, backoff, figures, log and shutdown are here and nowhere else.
  */
 import type { Clock } from '../runtime/clock.ts';
@@ -45,7 +45,7 @@ export type ControllerDeps = {
   log: Logger;
 };
 
-export type ControllerOptions<World> = ControllerDeps & {
+export type ControllerOptions<Facts> = ControllerDeps & {
   /** In figures and in the log. */
   name: string;
   /** Run as long as the controller does. What they watch does not matter here: they call `mark`. */
@@ -54,14 +54,14 @@ export type ControllerOptions<World> = ControllerDeps & {
    * What is known now; undefined while that is too little to act on, since what is not known would
    * be taken for gone.
    */
-  world: () => World | undefined;
+  facts: () => Facts | undefined;
   /**
    * Marks every key that there is, and those of which something may be left over. Called when a
    * term begins: the leader before may have seen less, or not have come to them.
    */
   markAll: (signal: AbortSignal) => void | Promise<void>;
   /** Reconciles the key by itself. A conflict that it throws: again, on what is then known. */
-  reconcile: (key: string, world: World, signal: AbortSignal) => Promise<Outcome>;
+  reconcile: (key: string, facts: Facts, signal: AbortSignal) => Promise<Outcome>;
   /** From a mark to the look, so that what comes together is one look. */
   coalesceMs: number;
   /**
@@ -87,17 +87,17 @@ export type Controller = {
 /** Between looks whether enough is known. */
 const UNKNOWN_AGAIN_MS = 100;
 
-export const createController = <World>(options: ControllerOptions<World>): Controller => {
+export const createController = <Facts>(options: ControllerOptions<Facts>): Controller => {
   const { clock, coalesceMs, leadership, log, metrics, name, reconcile, sources = [] } = options;
 
   const look = async (key: string, signal: AbortSignal): Promise<number | 'retry' | undefined> => {
-    const world = options.world();
-    if (world === undefined) return UNKNOWN_AGAIN_MS;
+    const facts = options.facts();
+    if (facts === undefined) return UNKNOWN_AGAIN_MS;
     const startedAt = clock.monotonic();
     const count = (result: string): void =>
       metrics.reconciled(name, result, (clock.monotonic() - startedAt) / 1_000);
     try {
-      const outcome = await reconcile(key, world, signal);
+      const outcome = await reconcile(key, facts, signal);
       count(resultOf(outcome));
       return outcome === 'done' ? undefined : (outcome.againInMs ?? 'retry');
     } catch (error) {
@@ -127,7 +127,7 @@ export const createController = <World>(options: ControllerOptions<World>): Cont
 
   /** One look for all keys, while none of them can be reconciled. */
   const untilKnown = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted && options.world() === undefined)
+    while (!signal.aborted && options.facts() === undefined)
       await clock.sleep(UNKNOWN_AGAIN_MS, signal).catch(() => undefined);
   };
 

@@ -9,34 +9,34 @@ import { createAgent, type SimulatedAgent } from '../integration/coordinator/age
 import { eventually } from '../integration/support/eventually.ts';
 import { createRunningPod, podResource, removePod } from '../integration/coordinator/pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from '../integration/coordinator/rules.ts';
-import { createWorld, type World } from '../integration/coordinator/world.ts';
+import { createFixture, type Fixture } from '../integration/coordinator/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let agent: SimulatedAgent;
 beforeAll(async () => {
-  world = await createWorld();
-  const pod = await createRunningPod(world, { name: 'cnf-1-a' });
+  fixture = await createFixture();
+  const pod = await createRunningPod(fixture, { name: 'cnf-1-a' });
   const uid = '00000000-0000-4000-8000-000000000001';
   const owner = { apiVersion: 'example.org/v1', kind: 'CnfSet', name: 'cnf-1', uid };
   const metadata = { ownerReferences: [{ ...owner, controller: true }] };
   const { namespace, name } = pod.metadata;
   const patch = { type: 'merge', body: { metadata } } as const;
-  await world.client.patch(podResource, { namespace, name }, { patch });
-  agent = await createAgent(world, pod);
+  await fixture.client.patch(podResource, { namespace, name }, { patch });
+  agent = await createAgent(fixture, pod);
 });
 afterAll(async () => {
   await agent.close();
-  await world.close();
+  await fixture.close();
 });
 
 it('does not count, and CNFStatus names it', async () => {
-  const rule = await createRule(world, { name: 'target' });
+  const rule = await createRule(fixture, { name: 'target' });
   await agent.says([rule, 'Applied']);
-  await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: true });
-  const bare = await createRunningPod(world, { name: 'bare', agentServes: null });
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({ inSync: true });
+  const bare = await createRunningPod(fixture, { name: 'bare', agentServes: null });
   const read = async () => {
-    const at = { namespace: world.namespace, name: 'cnf-1' };
-    return (await world.client.get(cnfStatusResource, at)).status;
+    const at = { namespace: fixture.namespace, name: 'cnf-1' };
+    return (await fixture.client.get(cnfStatusResource, at)).status;
   };
   await eventually(read).toMatchObject({
     pods: { total: 1 },
@@ -44,22 +44,22 @@ it('does not count, and CNFStatus names it', async () => {
   });
   // A change for which the coordinator has to write a status, while the pod is there.
   await agent.says([rule, 'Pending', { reason: 'Applying' }]);
-  await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: false });
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({ inSync: false });
   await agent.says([rule, 'Applied']);
-  await eventually(() => statusOf(world, 'target')).toMatchObject({
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({
     inSync: true,
     pods: { summary: '1/1' },
   });
-  await removePod(world, bare);
+  await removePod(fixture, bare);
 });
 
 it('holds up no deletion', async () => {
-  const rule = await createRule(world, { name: 'held' });
+  const rule = await createRule(fixture, { name: 'held' });
   await agent.says([rule, 'Applied']);
-  await eventually(() => statusOf(world, 'held')).toMatchObject({ inSync: true });
-  const bare = await createRunningPod(world, { name: 'mute' });
-  await deleteRule(world, 'held');
+  await eventually(() => statusOf(fixture, 'held')).toMatchObject({ inSync: true });
+  const bare = await createRunningPod(fixture, { name: 'mute' });
+  await deleteRule(fixture, 'held');
   await agent.says([rule, 'Removed']);
-  await eventually(() => readRule(world, 'held')).toBeUndefined();
-  await removePod(world, bare);
+  await eventually(() => readRule(fixture, 'held')).toBeUndefined();
+  await removePod(fixture, bare);
 });

@@ -6,33 +6,33 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { rbacResources } from '../../coordinator/admission/buckets/bindings.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 
 const MALLORY = 'mallory';
 const RBAC = 'rbac.authorization.k8s.io';
 const LISTS = { 'sdewan-bucket-type-permission': '{"*": ["*"]}' };
 
-let world: World;
+let fixture: Fixture;
 let mallory: KubeClient;
 beforeAll(async () => {
-  world = await createWorld();
-  mallory = world.clientAs(MALLORY);
-  await world.client.create(rbacResources.clusterRoles, {
+  fixture = await createFixture();
+  mallory = fixture.clientAs(MALLORY);
+  await fixture.client.create(rbacResources.clusterRoles, {
     ...object('ClusterRole', clusterRole('annotated'), undefined, { annotations: LISTS }),
     rules: [],
   });
-  await world.client.create(rbacResources.clusterRoles, {
+  await fixture.client.create(rbacResources.clusterRoles, {
     ...object('ClusterRole', clusterRole('uses')),
     rules: [use()],
   });
 });
 afterAll(async () => {
   for (const name of ['annotated', 'uses'])
-    await world.kubectl('delete', 'clusterrole', clusterRole(name));
-  await world.close();
+    await fixture.kubectl('delete', 'clusterrole', clusterRole(name));
+  await fixture.close();
 });
 
-const clusterRole = (name: string): string => `${name}-${world.systemNamespace}`;
+const clusterRole = (name: string): string => `${name}-${fixture.systemNamespace}`;
 
 const object = (kind: string, name: string, namespace?: string, metadata: object = {}) => ({
   apiVersion: `${RBAC}/v1`,
@@ -72,14 +72,14 @@ const bind = (
 
 /** A namespace of its own for each way. There mallory writes rules, Roles and RoleBindings. */
 const newPlace = async (): Promise<string> => {
-  const namespace = await world.createNamespace();
+  const namespace = await fixture.createNamespace();
   const writesRoles = {
     apiGroups: [RBAC],
     resources: ['roles', 'rolebindings'],
     verbs: ['get', 'list', 'create', 'update', 'patch'],
   };
-  await writeRole(world.client, namespace, 'admin', { rules: [WRITES_RULES, writesRoles] });
-  await bind(world.client, namespace, 'admin');
+  await writeRole(fixture.client, namespace, 'admin', { rules: [WRITES_RULES, writesRoles] });
+  await bind(fixture.client, namespace, 'admin');
   await vi.waitFor(() => mallory.list(rbacResources.roles, { namespace }), 300_000);
   return namespace;
 };
@@ -149,7 +149,7 @@ const ways: Record<string, Way> = {
     by: FORBIDDEN_BY_RBAC,
   },
   'by an annotation on a Role that has the rule': {
-    given: (namespace) => writeRole(world.client, namespace, 'theirs', { rules: [use()] }),
+    given: (namespace) => writeRole(fixture.client, namespace, 'theirs', { rules: [use()] }),
     attempt: (namespace) => {
       const body = { metadata: { annotations: LISTS } };
       const at = { namespace, name: 'theirs' };
@@ -159,8 +159,8 @@ const ways: Record<string, Way> = {
   },
   'by an annotation of his own beside a rule for it that he has': {
     given: async (namespace) => {
-      await writeRole(world.client, namespace, 'theirs', { rules: [use()] });
-      await bind(world.client, namespace, 'theirs');
+      await writeRole(fixture.client, namespace, 'theirs', { rules: [use()] });
+      await bind(fixture.client, namespace, 'theirs');
       await writeRole(mallory, namespace, 'mine', { annotations: LISTS });
       await bind(mallory, namespace, 'mine');
     },
@@ -169,16 +169,16 @@ const ways: Record<string, Way> = {
   'with the right to another type': {
     given: async (namespace) => {
       const rules = [use({ resourceNames: ['app-intent'] })];
-      await writeRole(world.client, namespace, 'theirs', { annotations: LISTS, rules });
-      await bind(world.client, namespace, 'theirs');
+      await writeRole(fixture.client, namespace, 'theirs', { annotations: LISTS, rules });
+      await bind(fixture.client, namespace, 'theirs');
     },
     by: FORBIDDEN_BY_POLICY,
   },
   'with the right to another kind': {
     given: async (namespace) => {
       const rules = [use({ resources: ['buckettypes/mwan3rules'] })];
-      await writeRole(world.client, namespace, 'theirs', { annotations: LISTS, rules });
-      await bind(world.client, namespace, 'theirs');
+      await writeRole(fixture.client, namespace, 'theirs', { annotations: LISTS, rules });
+      await bind(fixture.client, namespace, 'theirs');
     },
     by: FORBIDDEN_BY_POLICY,
   },
@@ -203,8 +203,11 @@ it.concurrent.each<[string, object]>([
   ],
 ])('lets a role with the annotation and the rule %s grant the type', async (_, changes) => {
   const namespace = await newPlace();
-  await writeRole(world.client, namespace, 'editor', { annotations: LISTS, rules: [use(changes)] });
-  await bind(world.client, namespace, 'editor');
+  await writeRole(fixture.client, namespace, 'editor', {
+    annotations: LISTS,
+    rules: [use(changes)],
+  });
+  await bind(fixture.client, namespace, 'editor');
   const created = await vi.waitFor(() => createZone(mallory, namespace), 300_000);
   expect(created).toMatchObject({ kind: 'FirewallZone' });
 });

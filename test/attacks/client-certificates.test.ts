@@ -20,7 +20,7 @@ import * as z from 'zod';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { createCa, type Pair } from '../../coordinator/controllers/certificates/x509.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 import { eventually } from '../integration/support/eventually.ts';
 import { zoneWith } from './largest.ts';
 
@@ -69,7 +69,7 @@ const kubeconfigWith = (cert: string, key: string): string =>
 const variables = { ...process.env };
 let directory: string;
 let cluster: Cluster;
-let world: World;
+let fixture: Fixture;
 let ours: Pair;
 let another: Pair;
 let anotherCa: Awaited<ReturnType<typeof createCa>>;
@@ -91,10 +91,10 @@ beforeAll(async () => {
     apiServerArguments: [`--admission-control-config-file=${at('admission.yaml')}`],
   });
   Object.assign(process.env, cluster.env);
-  world = await createWorld({ SDEWAN_WEBHOOK_CLIENT_CA_FILE: at('ca.pem') });
+  fixture = await createFixture({ SDEWAN_WEBHOOK_CLIENT_CA_FILE: at('ca.pem') });
 });
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
   await cluster.stop();
   for (const name of Object.keys(cluster.env)) delete process.env[name];
   Object.assign(process.env, variables);
@@ -107,8 +107,8 @@ const configurationSchema = z.object({
 
 /** As his right to read webhook configurations shows it. */
 const urlOfAWebhook = async (): Promise<string> => {
-  const name = `validatingwebhookconfiguration/sdewan-coordinator-${world.systemNamespace}`;
-  const { stdout } = await world.kubectl('get', name, '-o', 'json');
+  const name = `validatingwebhookconfiguration/sdewan-coordinator-${fixture.systemNamespace}`;
+  const { stdout } = await fixture.kubectl('get', name, '-o', 'json');
   const [first] = configurationSchema.parse(JSON.parse(stdout)).webhooks;
   return first?.clientConfig.url ?? '';
 };
@@ -127,11 +127,11 @@ const post = async (shown: Partial<Pair>): Promise<number | undefined> => {
 };
 
 it('answers the API server that shows its certificate', async () => {
-  const namespace = await world.createNamespace();
-  const made = await world.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
+  const namespace = await fixture.createNamespace();
+  const made = await fixture.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
   expect(made.metadata.finalizers).toEqual([expect.stringContaining('sdewan')]);
   const wrong = { ...zoneWith(0)(namespace, 'wrong'), spec: { network: ['a'], input: 'WRONG' } };
-  await expect(world.client.create(firewallZone, wrong)).rejects.toThrow('spec.input');
+  await expect(fixture.client.create(firewallZone, wrong)).rejects.toThrow('spec.input');
 });
 
 it('answers no other client, though it knows the path', async () => {
@@ -142,7 +142,7 @@ it('answers no other client, though it knows the path', async () => {
 });
 
 it('agents report without one', async () => {
-  const { port } = new URL(world.url);
+  const { port } = new URL(fixture.url);
   const answer = await new Promise<number | undefined>((resolve, reject) => {
     const url = `https://127.0.0.1:${port}/v1/namespaces/a/pods/b/report`;
     const sent = request(url, { method: 'POST', agent: false, rejectUnauthorized: false });
@@ -154,9 +154,9 @@ it('agents report without one', async () => {
 
 it('reads the file of CAs again: what is none leaves the old ones, and new ones count alone', async () => {
   const file = join(directory, 'ca.pem');
-  const lines = world.log.length;
+  const lines = fixture.log.length;
   await writeFile(file, 'half a file');
-  await eventually(() => JSON.stringify(world.log.slice(lines))).toContain(
+  await eventually(() => JSON.stringify(fixture.log.slice(lines))).toContain(
     'the CAs of clients cannot be read',
   );
   expect(await post(ours)).toBe(400);

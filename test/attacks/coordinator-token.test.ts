@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 import { rule } from '../stack/rules.ts';
 
 const GOLDEN = path.join(import.meta.dirname, '../golden/rights');
@@ -15,19 +15,19 @@ const MARK = {
 };
 const DRY = '--dry-run=server';
 
-let world: World;
+let fixture: Fixture;
 /** Namespaces of the coordinator, and of CNFs. */
 let home: string;
 let edge: string;
 let stolen: string;
 beforeAll(async () => {
-  world = await createWorld();
-  home = world.systemNamespace;
-  edge = await world.createNamespace();
-  stolen = await world.kubeconfigOf(home, 'sdewan-coordinator');
+  fixture = await createFixture();
+  home = fixture.systemNamespace;
+  edge = await fixture.createNamespace();
+  stolen = await fixture.kubeconfigOf(home, 'sdewan-coordinator');
   const finalizers = ['sdewan.akraino.org/agents'];
   const held = inEdge('FirewallZone', 'held', { network: ['net0'] }, { finalizers });
-  await world.apply([
+  await fixture.apply([
     held,
     inEdge('CNFNAT', 'people', NAT, { finalizers: [ICN] }),
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'theirs', namespace: home } },
@@ -35,7 +35,7 @@ beforeAll(async () => {
     cnf(),
   ]);
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 type Fields = Readonly<Record<string, unknown>>;
 const inEdge = (kind: string, name: string, spec: Fields, metadata: Fields = {}): object => ({
@@ -319,7 +319,7 @@ const rights: readonly Right[] = [
 
 const attempt = async (given: Attempt): Promise<string> => {
   const args = 'create' in given ? ['create', '-f', '-', DRY, '--validate=false'] : given;
-  const { code, stderr } = await world.cluster.kubectl(['--kubeconfig', stolen, ...args], {
+  const { code, stderr } = await fixture.cluster.kubectl(['--kubeconfig', stolen, ...args], {
     allowFailure: true,
     ...('create' in given && { stdin: JSON.stringify(given.create) }),
   });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AGENTS_FINALIZER } from '#shared/names.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { rbacResources } from '../../coordinator/admission/buckets/bindings.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 import { eventually } from '../integration/support/eventually.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -15,26 +15,26 @@ const TENANT = 'tenant';
 const LET_GO = { type: 'merge', body: { metadata: { finalizers: null } } } as const;
 const name = 'held';
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
   const metadata = { name: TENANT, namespace };
-  await world.client.create(rbacResources.roles, {
+  await fixture.client.create(rbacResources.roles, {
     apiVersion: `${RBAC}/v1`,
     kind: 'Role',
     metadata,
     rules: [{ apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] }],
   });
-  await world.client.create(rbacResources.roleBindings, {
+  await fixture.client.create(rbacResources.roleBindings, {
     apiVersion: `${RBAC}/v1`,
     kind: 'RoleBinding',
     metadata,
     roleRef: { apiGroup: RBAC, kind: 'Role', name: TENANT },
     subjects: [{ apiGroup: RBAC, kind: 'User', name: TENANT }],
   });
-  await world.client.create(firewallZone, {
+  await fixture.client.create(firewallZone, {
     apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
     kind: 'FirewallZone',
     metadata: { name, namespace, labels: { sdewanPurpose: 'cnf-1' } },
@@ -42,17 +42,17 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await world.client.patch(firewallZone, { namespace, name }, { patch: LET_GO });
-  await world.close();
+  await fixture.client.patch(firewallZone, { namespace, name }, { patch: LET_GO });
+  await fixture.close();
 });
 
 const finalizers = async (): Promise<readonly string[] | undefined> =>
-  (await world.client.get(firewallZone, { namespace, name })).metadata.finalizers;
+  (await fixture.client.get(firewallZone, { namespace, name })).metadata.finalizers;
 
 it('keeps the finalizer with a coordinator in a change that would lose it, such as kubectl replace', async () => {
-  const tenant = world.clientAs(TENANT);
+  const tenant = fixture.clientAs(TENANT);
   const replaced = async (): Promise<string> => {
-    const { metadata, ...rest } = await world.client.get(firewallZone, { namespace, name });
+    const { metadata, ...rest } = await fixture.client.get(firewallZone, { namespace, name });
     const { finalizers: _lost, ...kept } = metadata;
     const changed = { ...rest, metadata: kept, spec: { network: ['ovn-net1'], input: 'ACCEPT' } };
     // The coordinator may have written a status meanwhile.
@@ -66,8 +66,8 @@ it.each([
   ['the rule', undefined, 'who removes it before needs the right to verb release'],
   ['its status', 'status', 'status: the coordinator alone writes it'],
 ])('keeps it without a coordinator through a patch of %s', async (_, subresource, words) => {
-  await world.stopCoordinator();
-  const tenant = world.clientAs(TENANT);
+  await fixture.stopCoordinator();
+  const tenant = fixture.clientAs(TENANT);
   const patched = tenant.patch(firewallZone, { namespace, name }, { patch: LET_GO, subresource });
   await expect(patched).rejects.toThrow(words);
   expect(await finalizers()).toContain(AGENTS_FINALIZER);

@@ -8,14 +8,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { podResource, replicaSets, workloadResources } from '../../coordinator/sources/workload.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 import { eventually } from '../integration/support/eventually.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const PURPOSE = 'cnf-1';
 const NOBODY = '00000000-0000-4000-8000-000000000001';
 
-let world: World;
+let fixture: Fixture;
 let mallory: KubeClient;
 /**
  * May do all with pods and workloads, and with an operator's kinds, which includes each
@@ -85,7 +85,7 @@ const controlledBy = (owner: object) => ({
 const CNF_SET = { apiVersion: 'example.org/v1', kind: 'CnfSet' };
 
 const applied = async (objects: readonly object[]): Promise<void> => {
-  const { code, stderr } = await world.apply(objects);
+  const { code, stderr } = await fixture.apply(objects);
   if (code !== 0) throw new Error(stderr);
 };
 
@@ -131,32 +131,32 @@ const WRITES_PODS = {
 const userNamed = (name: string) => ({ apiGroup: RBAC, kind: 'User', name });
 
 const podsOf = async (labelSelector: string): Promise<KubeObject[]> =>
-  (await world.client.list(podResource, { namespace, labelSelector })).items;
+  (await fixture.client.list(podResource, { namespace, labelSelector })).items;
 
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
-  mallory = world.clientAs('mallory');
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
+  mallory = fixture.clientAs('mallory');
   await grant('mallory', userNamed('mallory'), [WRITES_PODS]);
   await vi.waitFor(() => mallory.list(podResource, { namespace }), 300_000);
-  wildcard = world.clientAs('wildcard');
+  wildcard = fixture.clientAs('wildcard');
   const all = { apiGroups: ['', 'apps', 'example.org'], resources: ['*'], verbs: ['*'] };
   await grant('wildcard', userNamed('wildcard'), [WRITES_PODS, all]);
   await vi.waitFor(() => wildcard.list(podResource, { namespace }), 300_000);
-  status = world.clientAs('status');
+  status = fixture.clientAs('status');
   const ofSets = { apiGroups: ['apps'], resources: ['replicasets/status'], verbs: ['update'] };
   await grant('status', userNamed('status'), [WRITES_PODS, ofSets]);
   await vi.waitFor(() => status.list(podResource, { namespace }), 300_000);
   await applied([workload('Deployment', 'cnf', { sdewanPurpose: PURPOSE })]);
   replicaSet = await vi.waitFor(async () => {
-    const [set] = (await world.client.list(replicaSets, { namespace })).items;
+    const [set] = (await fixture.client.list(replicaSets, { namespace })).items;
     if (!set || (await podsOf('app=cnf')).length === 0) throw new Error('no pod yet');
     return set;
   }, 300_000);
 });
 afterAll(async () => {
-  await world.kubectl('delete', 'clusterrole,clusterrolebinding', everywhere());
-  await world.close();
+  await fixture.kubectl('delete', 'clusterrole,clusterrolebinding', everywhere());
+  await fixture.close();
 });
 
 const create = (object: ReturnType<typeof pod>, as: KubeClient = mallory): Promise<unknown> =>
@@ -242,7 +242,7 @@ describe('what is let through', () => {
     "includes a pod of an operator's own kind, by %s",
     async (_, rules) => {
       const name = rules.length > 0 ? 'operator-here' : 'operator-everywhere';
-      const operator = world.clientAs(name);
+      const operator = fixture.clientAs(name);
       await grant(name, userNamed(name), [WRITES_PODS, ...rules]);
       if (rules.length === 0) await grantEverywhere(name);
       await vi.waitFor(() => operator.list(podResource, { namespace }), 300_000);
@@ -267,6 +267,6 @@ describe('what is let through', () => {
 });
 
 describe('without a coordinator', () => {
-  beforeAll(() => world.stopCoordinator());
+  beforeAll(() => fixture.stopCoordinator());
   triesAll('while none answers');
 });

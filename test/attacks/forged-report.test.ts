@@ -18,9 +18,9 @@ import { createAgent, ruleReport } from '../integration/coordinator/agent.ts';
 import { eventually, pause } from '../integration/support/eventually.ts';
 import { createRunningPod, tokenFor } from '../integration/coordinator/pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from '../integration/coordinator/rules.ts';
-import { createWorld, type World } from '../integration/coordinator/world.ts';
+import { createFixture, type Fixture } from '../integration/coordinator/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let victim: KubeObject;
 let rule: RuleObject;
 let directory: string;
@@ -38,15 +38,15 @@ const found = (next: RuleState): void => {
 };
 
 beforeAll(async () => {
-  world = await createWorld();
+  fixture = await createFixture();
   directory = await mkdtemp(join(tmpdir(), 'forged-'));
-  victim = await createRunningPod(world, { name: 'victim' });
-  rule = await createRule(world, { name: 'target' });
+  victim = await createRunningPod(fixture, { name: 'victim' });
+  rule = await createRule(fixture, { name: 'target' });
   const files = { ca: join(directory, 'ca.crt'), token: join(directory, 'token') };
-  await writeFile(files.ca, world.ca);
-  await writeFile(files.token, await tokenFor(world, victim));
+  await writeFile(files.ca, fixture.ca);
+  await writeFile(files.token, await tokenFor(fixture, victim));
   let sequence = 0;
-  const url = new URL(world.coordinator.reportUrl);
+  const url = new URL(fixture.coordinator.reportUrl);
   publisher = createPublisher({
     changes: createChangeLog(systemClock),
     counters: () => undefined,
@@ -64,7 +64,7 @@ beforeAll(async () => {
       target: { url, serverName: undefined, others: () => 1 },
       caFile: files.ca,
       tokenFile: files.token,
-      namespace: world.namespace,
+      namespace: fixture.namespace,
       pod: 'victim',
       clock: systemClock,
     }),
@@ -85,33 +85,33 @@ beforeAll(async () => {
 afterAll(async () => {
   stopping.abort();
   await reporting;
-  await world.close();
+  await fixture.close();
   await rm(directory, { recursive: true });
 });
 
 it('does not silence the agent: its own reports count again', async () => {
-  await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: true });
-  const forger = await createAgent(world, victim);
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({ inSync: true });
+  const forger = await createAgent(fixture, victim);
   await forger.says([rule, 'Failed', { reason: 'RefusedByOpenwrt', message: 'forged' }]);
   await eventually(() => forger.beats()).toMatchObject({
     status: 409,
     body: { error: { code: 'old-boot' } },
   });
   found('Pending');
-  await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: false });
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({ inSync: false });
   found('Applied');
-  await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: true });
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({ inSync: true });
   await forger.close();
 });
 
 it('does not remove a finalizer by confirming another version of the rule', async () => {
-  await deleteRule(world, 'target');
-  await eventually(() => statusOf(world, 'target')).toMatchObject({ state: 'Being delete' });
-  const forger = await createAgent(world, victim);
+  await deleteRule(fixture, 'target');
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({ state: 'Being delete' });
+  const forger = await createAgent(fixture, victim);
   await forger.says([rule, 'Removed', { revision: 'of-nothing' }]);
   await pause(1_500);
-  expect(await readRule(world, 'target')).toBeDefined();
+  expect(await readRule(fixture, 'target')).toBeDefined();
   await forger.close();
   found('Removed');
-  await eventually(() => readRule(world, 'target')).toBeUndefined();
+  await eventually(() => readRule(fixture, 'target')).toBeUndefined();
 });

@@ -11,7 +11,7 @@ import {
   MAX_TEMPLATE_BYTES,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 import { eventually } from '../integration/support/eventually.ts';
 import { zoneWith } from './largest.ts';
 
@@ -19,13 +19,13 @@ const MANY = 12;
 /** A namespace of others is served within. */
 const SERVED_MS = 5_000;
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const rolled = (name: string, bytes: number): NewObject => {
   const labels = { sdewanPurpose: name };
@@ -43,9 +43,9 @@ const rolled = (name: string, bytes: number): NewObject => {
   };
 };
 const create = (name: string, bytes: number): Promise<unknown> =>
-  world.client.create(cnfDeploymentResource, rolled(name, bytes));
+  fixture.client.create(cnfDeploymentResource, rolled(name, bytes));
 const degradedOf = async (name: string) => {
-  const { status } = await world.client.get(cnfDeploymentResource, { namespace, name });
+  const { status } = await fixture.client.get(cnfDeploymentResource, { namespace, name });
   return status?.conditions?.find(({ type }) => type === 'Degraded');
 };
 
@@ -56,13 +56,13 @@ it('refuses one beyond the bound, and says how large it may be', async () => {
 });
 
 it('does not send the largest ones, and serves another namespace meanwhile', async () => {
-  const others = await world.createNamespace();
+  const others = await fixture.createNamespace();
   const names = Array.from({ length: MANY }, (_, at) => `cnf-${at}`);
   for (const name of names) await create(name, MAX_TEMPLATE_BYTES - 1_000);
   const begun = performance.now();
-  await world.client.create(firewallZone, zoneWith(0)(others, 'lan'));
+  await fixture.client.create(firewallZone, zoneWith(0)(others, 'lan'));
   const statusOf = async (): Promise<unknown> =>
-    (await world.client.get(firewallZone, { namespace: others, name: 'lan' })).status;
+    (await fixture.client.get(firewallZone, { namespace: others, name: 'lan' })).status;
   await eventually(statusOf).toBeDefined();
   expect(performance.now() - begun).toBeLessThan(SERVED_MS);
   for (const name of names)
@@ -74,11 +74,11 @@ it('does not send the largest ones, and serves another namespace meanwhile', asy
 });
 
 it('takes no template while no coordinator runs, and all else of one that is there can be changed', async () => {
-  await world.stopCoordinator();
+  await fixture.stopCoordinator();
   await expect(create('later', 900_000)).rejects.toThrow(/failed calling webhook "cnf-deployments/);
   const key = { namespace, name: 'cnf-0' };
   const change = (body: object): Promise<unknown> =>
-    world.client.patch(cnfDeploymentResource, key, { patch: { type: 'merge', body } });
+    fixture.client.patch(cnfDeploymentResource, key, { patch: { type: 'merge', body } });
   await change({ spec: { paused: true }, metadata: { annotations: { a: 'b' } } });
   const template = { metadata: { annotations: { large: 'x'.repeat(900_000) } } };
   await expect(change({ spec: { template } })).rejects.toThrow(/failed calling webhook/);

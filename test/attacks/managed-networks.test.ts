@@ -26,12 +26,12 @@ let tenant: string;
 let asTenant: string;
 beforeAll(async () => {
   networks = await createManagedNetworks([NODE]);
-  const { world } = networks;
-  tenant = await world.createNamespace();
-  await world.kubectl('create', 'serviceaccount', 'tenant', '-n', tenant);
+  const { fixture } = networks;
+  tenant = await fixture.createNamespace();
+  await fixture.kubectl('create', 'serviceaccount', 'tenant', '-n', tenant);
   const edit = ['--clusterrole=edit', `--serviceaccount=${tenant}:tenant`];
-  await world.kubectl('create', 'rolebinding', 'tenant', '-n', tenant, ...edit);
-  asTenant = await world.kubeconfigOf(tenant, 'tenant');
+  await fixture.kubectl('create', 'rolebinding', 'tenant', '-n', tenant, ...edit);
+  asTenant = await fixture.kubeconfigOf(tenant, 'tenant');
 });
 afterAll(() => networks.close());
 
@@ -60,7 +60,7 @@ const waiting = (name: string, annotations: object) => ({
 const madeByTenant = async (pod: object): Promise<void> => {
   const args = ['--kubeconfig', asTenant, 'create', '-f', '-'];
   const stdin = JSON.stringify(pod);
-  const made = await networks.world.cluster.kubectl(args, { stdin, allowFailure: true });
+  const made = await networks.fixture.cluster.kubectl(args, { stdin, allowFailure: true });
   expect(made).toMatchObject({ code: 0 });
 };
 

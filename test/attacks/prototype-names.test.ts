@@ -4,7 +4,7 @@
  * taken, as any other word.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 import { rule } from '../stack/rules.ts';
 
 const NAMES = [...Object.getOwnPropertyNames(Object.prototype), 'prototype'];
@@ -12,13 +12,13 @@ const NAMES = [...Object.getOwnPropertyNames(Object.prototype), 'prototype'];
 const dns = (name: string): string => name.toLowerCase().replaceAll('_', '') || 'x';
 const labelled = (name: string): string => name.replaceAll(/^_+|_+$/g, '');
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 type Fields = Record<string, unknown>;
 const pod = (
@@ -148,7 +148,7 @@ describe('names of Object.prototype', () => {
       const metadata = Object(object['metadata']);
       return { ...object, metadata: { ...metadata, name: `${metadata.name}-${suffix}` } };
     });
-    const { stdout, stderr } = await world.apply(objects);
+    const { stdout, stderr } = await fixture.apply(objects);
     expect(brokenIn(stderr)).toEqual([]);
     // Made, or refused with a word about it; kubectl itself may refuse all at once.
     const made = stdout.split('\n').filter(Boolean).length;
@@ -157,7 +157,7 @@ describe('names of Object.prototype', () => {
   });
 
   it('have broken nothing in the coordinator', () => {
-    const said = JSON.stringify(world.log);
+    const said = JSON.stringify(fixture.log);
     expect(said).toContain('pod');
     expect(said).not.toMatch(/TypeError|is not a function|not iterable/);
   });

@@ -10,7 +10,7 @@ import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deploym
 import { cnfSetResource } from '#shared/resources/other-kinds/cnf-set.ts';
 import { cnfResource } from '#shared/resources/other-kinds/cnf.ts';
 import { rbacResources } from '../../coordinator/admission/buckets/bindings.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 
 const FLEET = 'fleet.sdewan.akraino.org';
 const RESTART = `${FLEET}/restart-service`;
@@ -23,23 +23,23 @@ const KINDS = {
 };
 const pods = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', schema: objectSchema };
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 let clients: Record<'alice' | 'mallory' | 'stranger', KubeClient>;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
-  const as = (name: string) => world.clientAs(name);
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
+  const as = (name: string) => fixture.clientAs(name);
   clients = { alice: as('alice'), mallory: as('mallory'), stranger: as('stranger') };
-  const coordinator = as(`system:serviceaccount:${world.systemNamespace}:sdewan-coordinator`);
+  const coordinator = as(`system:serviceaccount:${fixture.systemNamespace}:sdewan-coordinator`);
   const metadata = { name: 'asks', namespace };
-  await world.client.create(rbacResources.roles, {
+  await fixture.client.create(rbacResources.roles, {
     apiVersion: `${RBAC}/v1`,
     kind: 'Role',
     metadata,
     rules: [{ apiGroups: [FLEET], resources: ['cnfs', 'cnfsets'], verbs: ['get', 'patch'] }],
   });
-  await world.client.create(rbacResources.roleBindings, {
+  await fixture.client.create(rbacResources.roleBindings, {
     apiVersion: `${RBAC}/v1`,
     kind: 'RoleBinding',
     metadata,
@@ -48,13 +48,13 @@ beforeAll(async () => {
   });
   // The coordinator has no right to roll it, and leaves what there is as it is.
   const labels = { sdewanPurpose: 'cnf-1' };
-  await world.client.create(cnfDeploymentResource, {
+  await fixture.client.create(cnfDeploymentResource, {
     apiVersion: `${FLEET}/v1alpha1`,
     kind: 'CNFDeployment',
     metadata: { name: 'cnf-1', namespace },
     spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: {} } },
   });
-  const pod = await world.client.create(pods, {
+  const pod = await fixture.client.create(pods, {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'cnf-1', namespace },
@@ -83,7 +83,7 @@ beforeAll(async () => {
   };
   await vi.waitFor(isInForce, { timeout: 30_000 });
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Gives the annotations then, or why not. */
 const annotate = async (
@@ -152,7 +152,7 @@ it('asks for nothing without the right to patch CNFs', async () => {
 });
 
 it('asks for nothing while no coordinator could say who it was', async () => {
-  await world.stopCoordinator();
+  await fixture.stopCoordinator();
   expect(await annotate('mallory', { [RESTART]: 'firewall', ...FORGED })).toEqual(
     expect.stringContaining('requests.sdewan.akraino.org'),
   );

@@ -7,7 +7,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { podResource } from '../../coordinator/sources/workload.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 import { eventually } from '../integration/support/eventually.ts';
 
 const PURPOSE = 'cnf-1';
@@ -18,11 +18,11 @@ const AGENT = {
   env: [{ name: 'SDEWAN_PURPOSE', value: PURPOSE }],
 };
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await createWorld();
+  fixture = await createFixture();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 type Second = { annotations?: Record<string, string>; agents?: readonly object[] };
 const workload = (
@@ -64,17 +64,17 @@ const ways: Record<string, Second> = {
 
 const cnfIn = async (namespace: string): Promise<void> => {
   const cnf = workload(namespace, 'cnf', {}, { sdewanPurpose: PURPOSE });
-  expect(await world.apply([cnf])).toMatchObject({ code: 0 });
+  expect(await fixture.apply([cnf])).toMatchObject({ code: 0 });
   await eventually(async () => (await podsOf(namespace, 'cnf')).length).toBe(1);
 };
 const podsOf = async (namespace: string, app: string): Promise<KubeObject[]> =>
-  (await world.client.list(podResource, { namespace, labelSelector: `app=${app}` })).items;
+  (await fixture.client.list(podResource, { namespace, labelSelector: `app=${app}` })).items;
 
 /** Why its controller has made no pod. */
 const expectRefused = async (namespace: string, second: Second): Promise<void> => {
-  expect(await world.apply([workload(namespace, 'second', second)])).toMatchObject({ code: 0 });
+  expect(await fixture.apply([workload(namespace, 'second', second)])).toMatchObject({ code: 0 });
   await eventually(async () => {
-    const { stdout } = await world.kubectl('get', 'events', '-n', namespace, '-o', 'json');
+    const { stdout } = await fixture.kubectl('get', 'events', '-n', namespace, '-o', 'json');
     return [(await podsOf(namespace, 'second')).length > 0 ? 'made' : 'not made', stdout];
   }).toEqual([
     'not made',
@@ -84,23 +84,23 @@ const expectRefused = async (namespace: string, second: Second): Promise<void> =
 
 describe('a second workload with the label in its pod template only gets no pods:', () => {
   it.each(Object.entries(ways))('%s', async (_, second) => {
-    const namespace = await world.createNamespace();
+    const namespace = await fixture.createNamespace();
     await cnfIn(namespace);
     await expectRefused(namespace, second);
   });
 
   it('happens in a namespace without agents', async () => {
-    const namespace = await world.createNamespace();
-    await world.kubectl('label', 'namespace', namespace, 'sdewan.akraino.org/inject=disabled');
+    const namespace = await fixture.createNamespace();
+    await fixture.kubectl('label', 'namespace', namespace, 'sdewan.akraino.org/inject=disabled');
     await cnfIn(namespace);
     await expectRefused(namespace, {});
   });
 });
 
 it('does not hold up pods of a CNF while no coordinator answers', async () => {
-  const namespace = await world.createNamespace();
-  await world.stopCoordinator();
+  const namespace = await fixture.createNamespace();
+  await fixture.stopCoordinator();
   const second = { annotations: OPTED_OUT };
-  expect(await world.apply([workload(namespace, 'alone', second)])).toMatchObject({ code: 0 });
+  expect(await fixture.apply([workload(namespace, 'alone', second)])).toMatchObject({ code: 0 });
   await eventually(async () => (await podsOf(namespace, 'alone')).length).toBe(1);
 });

@@ -9,7 +9,7 @@ import { request } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { TIMES } from '#shared/runtime/testing.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../integration/admission/fixture.ts';
 import { eventually } from '../integration/support/eventually.ts';
 import { createControlGroup, type ControlGroup } from './control-group.ts';
 import { filesOf, memoryOf } from './memory.ts';
@@ -22,15 +22,15 @@ const LARGE = 16;
 const CONNECTIONS = TIMES > 1 ? 3_000 : 1_000;
 const TOKENS = TIMES > 1 ? 200 : 60;
 
-let world: World;
+let fixture: Fixture;
 let sockets: Socket[] = [];
 let group: ControlGroup | undefined;
 beforeAll(async () => {
   group = await createControlGroup();
-  world = await createWorld({}, group);
+  fixture = await createFixture({}, group);
 });
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
   await group?.end();
 });
 afterEach(() => {
@@ -56,7 +56,7 @@ const post = (
         ...headers,
       },
     };
-    const sent = request(`${world.url}${path}`, options, (response) => {
+    const sent = request(`${fixture.url}${path}`, options, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString()));
       response.once('close', () => {
@@ -100,11 +100,11 @@ const reviewOf = (namespace: string, padding = ''): string =>
   });
 
 const logBytes = (): number =>
-  world.log.map((line) => JSON.stringify(line).length).reduce((sum, length) => sum + length, 0);
+  fixture.log.map((line) => JSON.stringify(line).length).reduce((sum, length) => sum + length, 0);
 
 const caOf = async (namespace: string): Promise<string> => {
   const args = ['get', 'configmap', 'sdewan-coordinator-ca', '-n', namespace, '-o', 'name'];
-  return (await world.kubectl(...args, '--ignore-not-found')).stdout.trim();
+  return (await fixture.kubectl(...args, '--ignore-not-found')).stdout.trim();
 };
 
 const deployment = (namespace: string): object => ({
@@ -123,8 +123,8 @@ const deployment = (namespace: string): object => ({
 
 /** What the product is for still happens, by way of a webhook. */
 const stillServes = async (): Promise<void> => {
-  const namespace = await world.createNamespace();
-  expect(await world.apply([deployment(namespace)])).toMatchObject({ code: 0 });
+  const namespace = await fixture.createNamespace();
+  expect(await fixture.apply([deployment(namespace)])).toMatchObject({ code: 0 });
   await eventually(() => caOf(namespace)).not.toBe('');
 };
 
@@ -160,7 +160,7 @@ describe('a stranger', () => {
   });
 
   it('fills neither logs nor memory', async () => {
-    const before = { bytes: logBytes(), ...memoryOf(world.pid()) };
+    const before = { bytes: logBytes(), ...memoryOf(fixture.pid()) };
     const name = 'n'.repeat(NAME_BYTES);
     const long = reviewOf(name);
     for (let sent = 0; sent < REVIEWS; sent += 10)
@@ -169,7 +169,7 @@ describe('a stranger', () => {
     await Promise.all(Array.from({ length: LARGE }, () => post('/admission/workloads', large)));
     await post(`/v1/namespaces/${name.slice(0, 10_000)}/pods/a/report`, '{}');
     await stillServes();
-    const after = { bytes: logBytes(), ...memoryOf(world.pid()) };
+    const after = { bytes: logBytes(), ...memoryOf(fixture.pid()) };
     console.log(
       `log ${after.bytes - before.bytes} bytes; memory ${before.now} MiB before, at most ${after.peak} MiB`,
     );
@@ -178,20 +178,20 @@ describe('a stranger', () => {
   });
 
   it('locks no client out by opening connections', async () => {
-    const { port, hostname } = new URL(world.url);
-    const before = filesOf(world.pid());
+    const { port, hostname } = new URL(fixture.url);
+    const before = filesOf(fixture.pid());
     for (let opened = 0; opened < CONNECTIONS; opened += 1) {
       const socket = connect({ host: hostname, port: Number(port) });
       socket.on('error', () => undefined);
       sockets.push(socket);
     }
     await stillServes();
-    await eventually(() => filesOf(world.pid())).toBeLessThan(before + 300);
+    await eventually(() => filesOf(fixture.pid())).toBeLessThan(before + 300);
   });
 
   it('keeps no connection to the port of probes by asking again and again', async () => {
-    const { port, hostname } = new URL(world.httpUrl());
-    const before = filesOf(world.pid());
+    const { port, hostname } = new URL(fixture.httpUrl());
+    const before = filesOf(fixture.pid());
     const ask = (socket: Socket): void => {
       if (socket.writable) socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
     };
@@ -205,10 +205,10 @@ describe('a stranger', () => {
     await Promise.all(answers);
     // Sooner than one that asks nothing is closed.
     const asking = setInterval(() => sockets.forEach(ask), 5_000);
-    await eventually(() => filesOf(world.pid()))
+    await eventually(() => filesOf(fixture.pid()))
       .toBeLessThan(before + 300)
       .finally(() => clearInterval(asking));
-    expect((await fetch(`${world.httpUrl()}/readyz`)).status).toBe(200);
+    expect((await fetch(`${fixture.httpUrl()}/readyz`)).status).toBe(200);
   });
 
   it('causes no request to the API server about his tokens', async () => {
@@ -222,13 +222,13 @@ describe('a stranger', () => {
       const { status } = await post('/v1/namespaces/default/pods/cnf/report', '{}', headers);
       expect([401, 403, 503]).toContain(status);
     }
-    const metrics = await (await fetch(`${world.httpUrl()}/metrics`)).text();
+    const metrics = await (await fetch(`${fixture.httpUrl()}/metrics`)).text();
     expect(metrics).not.toMatch(/^sdewan_coordinator_token_reviews_total\{/m);
   });
 
   it('finds no token of a webhook path in a log', async () => {
-    const name = `sdewan-coordinator-${world.systemNamespace}`;
-    const { stdout } = await world.kubectl(
+    const name = `sdewan-coordinator-${fixture.systemNamespace}`;
+    const { stdout } = await fixture.kubectl(
       'get',
       'validatingwebhookconfiguration',
       name,
@@ -237,6 +237,6 @@ describe('a stranger', () => {
     );
     const token = stdout.split('/').pop() ?? '';
     expect(token).toMatch(/^[0-9a-f]{32}$/);
-    expect(JSON.stringify(world.log)).not.toContain(token);
+    expect(JSON.stringify(fixture.log)).not.toContain(token);
   });
 });

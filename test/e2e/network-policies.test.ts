@@ -23,7 +23,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
   const cluster = await e2eCluster();
   let namespace = '';
   let cnfs: string[] = [];
-  let world: ReturnType<typeof policiesIn>;
+  let fixture: ReturnType<typeof policiesIn>;
 
   const clients = (role: string): object[] => [{ podSelector: { matchLabels: { role } } }];
   const policy = (name: string, { from = clients('client') } = {}): object => ({
@@ -40,14 +40,14 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
       ],
     },
   });
-  const tables = (): Promise<string[]> => Promise.all(cnfs.map((name) => world.tableOf(name)));
+  const tables = (): Promise<string[]> => Promise.all(cnfs.map((name) => fixture.tableOf(name)));
   const inAll = async (holds: (table: string) => boolean): Promise<boolean> =>
     (await tables()).every(holds);
   beforeAll(async () => {
     namespace = await cluster.createNamespace('network-policies');
-    world = policiesIn(cluster, namespace);
-    await world.pod('server', '10.99.1.1', { role: 'server' });
-    await world.pod('client', '10.99.1.2', { role: 'client' });
+    fixture = policiesIn(cluster, namespace);
+    await fixture.pod('server', '10.99.1.1', { role: 'server' });
+    await fixture.pod('client', '10.99.1.2', { role: 'client' });
     await createCnf(cluster, {
       namespace,
       purpose: PURPOSE,
@@ -61,17 +61,17 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
     const NAME = 'web';
     beforeEach(async () => {
       await apply(cluster, namespace, policy(NAME));
-      await eventually('the policy is enforced', () => world.isEnforced(NAME));
+      await eventually('the policy is enforced', () => fixture.isEnforced(NAME));
     });
 
     it('is in the kernel of both pods, and its pods are counted', async () => {
       for (const table of await tables()) {
-        expect(table).toContain(world.chainOf(NAME));
+        expect(table).toContain(fixture.chainOf(NAME));
         expect(table).toContain('tcp dport 8080 ip saddr @');
         expect(table).toContain('10.99.1.1');
         expect(table).toContain('10.99.1.2');
       }
-      const [told] = await world.enforcements(NAME);
+      const [told] = await fixture.enforcements(NAME);
       expect(told?.status).toMatchObject({ inSync: true, selectedPods: { summary: '1/1' } });
       const about = `involvedObject.kind=NetworkPolicy,involvedObject.name=${NAME}`;
       await eventually('the policy has an Event', async () => {
@@ -91,15 +91,15 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
           ),
         );
       const before = await reloads();
-      await world.pod('other', '10.99.1.3', { role: 'none' });
-      await world.relabel('other', 'role=client');
+      await fixture.pod('other', '10.99.1.3', { role: 'none' });
+      await fixture.relabel('other', 'role=client');
       await eventually('both have the address', () =>
         inAll((table) => table.includes('10.99.1.3')),
       );
-      await world.relabel('other', 'role=none');
+      await fixture.relabel('other', 'role=none');
       await eventually('none has it', () => inAll((table) => !table.includes('10.99.1.3')));
-      await world.relabel('other', 'role=server');
-      await eventually('two pods are protected', () => world.isEnforced(NAME, '2/2'));
+      await fixture.relabel('other', 'role=server');
+      await eventually('two pods are protected', () => fixture.isEnforced(NAME, '2/2'));
       const force = ['--grace-period=0', '--force'];
       await cluster.kubectl(['delete', 'pod', 'other', '-n', namespace, ...force]);
       await eventually('none has it', () => inAll((table) => !table.includes('10.99.1.3')));
@@ -107,21 +107,21 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
     });
 
     it('has no pod that has ended, and lets nothing pass as from an address that two have', async () => {
-      await world.pod('ending', '10.99.1.4', { role: 'client' });
-      await world.pod('twin', '10.99.1.4', { role: 'none' });
-      await world.pod('single', '10.99.1.5', { role: 'client' });
+      await fixture.pod('ending', '10.99.1.4', { role: 'client' });
+      await fixture.pod('twin', '10.99.1.4', { role: 'none' });
+      await fixture.pod('single', '10.99.1.5', { role: 'client' });
       await eventually("both have the address that is one pod's", () =>
         inAll((table) => table.includes('10.99.1.5')),
       );
       await eventually('none has that of which it is not certain whose it is', () =>
         inAll((table) => !table.includes('10.99.1.4')),
       );
-      await world.ends('twin');
+      await fixture.ends('twin');
       await eventually("it is the older one's again", () =>
         inAll((table) => table.includes('10.99.1.4')),
       );
-      await world.ends('ending');
-      await world.ends('single');
+      await fixture.ends('ending');
+      await fixture.ends('single');
       await eventually('none has an address of pods that have ended', () =>
         inAll((table) => !table.includes('10.99.1.4') && !table.includes('10.99.1.5')),
       );
@@ -135,7 +135,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
       await policiesIn(cluster, other).pod('theirs', '10.99.1.6', { role: 'client' });
       const team = { namespaceSelector: { matchLabels: { team: 'edge' } }, podSelector: {} };
       await apply(cluster, namespace, policy('teams', { from: [team] }));
-      await eventually('it is enforced', () => world.isEnforced('teams'));
+      await eventually('it is enforced', () => fixture.isEnforced('teams'));
       expect(await inAll((table) => !table.includes('10.99.1.6'))).toBe(true);
       const label = (value: string): Promise<unknown> =>
         cluster.kubectl(['label', 'namespace', other, '--overwrite', `team=${value}`]);
@@ -155,8 +155,8 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
         metadata: { name: 'deny' },
         spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
       });
-      await eventually('it is enforced', () => world.isEnforced('deny', `2/${2 + cnfs.length}`));
-      expect((await world.whyNot('deny'))['IsTheEnforcer']?.toSorted()).toEqual(
+      await eventually('it is enforced', () => fixture.isEnforced('deny', `2/${2 + cnfs.length}`));
+      expect((await fixture.whyNot('deny'))['IsTheEnforcer']?.toSorted()).toEqual(
         cnfs.map((name) => `${namespace}/${name}`).sort(),
       );
       const pods = await observePods(cluster, namespace, PURPOSE);
@@ -165,8 +165,8 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
       await eventually(
         'agents have heard of its end',
         async () =>
-          (await inAll((table) => !table.includes(world.chainOf('deny')))) &&
-          (await world.enforcements('deny')).length === 0,
+          (await inAll((table) => !table.includes(fixture.chainOf('deny')))) &&
+          (await fixture.enforcements('deny')).length === 0,
       );
     });
 
@@ -175,15 +175,15 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
       const target = { namespace, pod: first };
       await control({ cluster }, target, { method: 'POST', route: 'flush-ruleset' });
       await eventually('the table is back', async () =>
-        (await world.tableOf(first)).includes(world.chainOf(NAME)),
+        (await fixture.tableOf(first)).includes(fixture.chainOf(NAME)),
       );
     });
 
     it('changes as a difference: the object stays', async () => {
-      const [before] = await world.enforcements(NAME);
+      const [before] = await fixture.enforcements(NAME);
       await apply(cluster, namespace, policy(NAME, { from: clients('nobody') }));
       await eventually('the client is out', () => inAll((table) => !table.includes('10.99.1.2')));
-      const [after] = await world.enforcements(NAME);
+      const [after] = await fixture.enforcements(NAME);
       expect(after?.metadata.uid).toBe(before?.metadata.uid);
     });
   });
@@ -193,10 +193,10 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
     const restore = await agentsDown(cluster, namespace, PURPOSE, [frozen]);
     await apply(cluster, namespace, policy('late'));
     await eventually('the other pod has it', async () =>
-      (await world.tableOf(other)).includes(world.chainOf('late')),
+      (await fixture.tableOf(other)).includes(fixture.chainOf('late')),
     );
     await eventually('it says why it is not enforced', async () =>
-      (await world.enforcements('late')).some(
+      (await fixture.enforcements('late')).some(
         ({ status }) =>
           status.selectedPods?.summary === '0/1' &&
           status.notEnforced?.some(
@@ -205,38 +205,38 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
           ),
       ),
     );
-    expect(await world.tableOf(frozen)).not.toContain(world.chainOf('late'));
+    expect(await fixture.tableOf(frozen)).not.toContain(fixture.chainOf('late'));
     await restore();
-    await eventually('it is enforced', () => world.isEnforced('late'));
-    expect(await inAll((table) => table.includes(world.chainOf('late')))).toBe(true);
+    await eventually('it is enforced', () => fixture.isEnforced('late'));
+    expect(await inAll((table) => table.includes(fixture.chainOf('late')))).toBe(true);
   });
 
   it('deleted while an agent does not run: it stays, names the pod, and goes when that has removed it', async () => {
     await apply(cluster, namespace, policy('gone'));
-    await eventually('it is enforced', () => world.isEnforced('gone'));
+    await eventually('it is enforced', () => fixture.isEnforced('gone'));
     const [frozen = '', other = ''] = cnfs;
     const restore = await agentsDown(cluster, namespace, PURPOSE, [frozen]);
     await cluster.kubectl(['delete', 'networkpolicy', 'gone', '-n', namespace]);
     await eventually(
       'the other pod has removed it',
-      async () => !(await world.tableOf(other)).includes(world.chainOf('gone')),
+      async () => !(await fixture.tableOf(other)).includes(fixture.chainOf('gone')),
     );
     await eventually('it names the pod that has not', async () =>
-      (await world.enforcements('gone')).some(
+      (await fixture.enforcements('gone')).some(
         ({ metadata, status }) =>
           metadata.deletionTimestamp !== undefined && status.message?.includes(frozen) === true,
       ),
     );
-    expect(await world.tableOf(frozen)).toContain(world.chainOf('gone'));
-    const gone = await world.enforcementGone('gone');
+    expect(await fixture.tableOf(frozen)).toContain(fixture.chainOf('gone'));
+    const gone = await fixture.enforcementGone('gone');
     const returnedAt = Date.now();
     await restore();
     await eventually('it is gone', async () => gone.at() !== undefined);
     const ms = (gone.at() ?? Infinity) - returnedAt;
     console.log(`a deleted policy was gone ${ms} ms after the return of the last agent`);
     expect(ms).toBeLessThan(BUSY * GONE_WITHIN_MS);
-    expect(await world.enforcements('gone')).toEqual([]);
-    expect(await inAll((table) => !table.includes(world.chainOf('gone')))).toBe(true);
+    expect(await fixture.enforcements('gone')).toEqual([]);
+    expect(await inAll((table) => !table.includes(fixture.chainOf('gone')))).toBe(true);
   });
 
   it('let the coordinator alone write what is enforced, or delete it, whatever RBAC says', async () => {
@@ -246,7 +246,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
     const to = [`--serviceaccount=${namespace}:cnf`, '--role=writer'];
     await cluster.kubectl(['create', 'rolebinding', 'writer', '-n', namespace, ...to]);
     await apply(cluster, namespace, policy('fenced'));
-    await eventually('it is enforced', () => world.isEnforced('fenced'));
+    await eventually('it is enforced', () => fixture.isEnforced('fenced'));
     const tried = async (...args: string[]): Promise<string> =>
       (await cluster.kubectl([...args, '-n', namespace, `--as=${user}`], { allowFailure: true }))
         .stderr;
@@ -259,7 +259,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
 
   it('is gone from both pods when the CNF does not ask for policies any more', async () => {
     await apply(cluster, namespace, policy('last'));
-    await eventually('it is enforced', () => world.isEnforced('last'));
+    await eventually('it is enforced', () => fixture.isEnforced('last'));
     const pods = cnfs.map((name) => `pod/${name}`);
     await cluster.kubectl(['annotate', '-n', namespace, ...pods, `${ANNOTATION}-`]);
     await eventually('both tables are gone', () => inAll((table) => table === ''));

@@ -37,24 +37,24 @@ describe('policies at CNFs', async () => {
     // An address that pods of two namespaces have lets nothing pass.
     const [server, client] = [`10.99.3.${10 * at + 1}`, `10.99.3.${10 * at + 2}`];
     const namespace = await cluster.createNamespace('policy-orders');
-    const world = policiesIn(cluster, namespace);
+    const fixture = policiesIn(cluster, namespace);
     const steps: Record<Step, () => Promise<unknown>> = {
       policy: () => apply(cluster, namespace, policy('web')),
       pods: async () => {
-        await world.pod('server', server, { role: 'server' });
-        await world.pod('client', client, { role: 'client' });
+        await fixture.pod('server', server, { role: 'server' });
+        await fixture.pod('client', client, { role: 'client' });
       },
       CNF: () =>
         createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1, annotations: ANNOTATIONS }),
     };
     for (const step of order) await steps[step]();
-    await eventually('it is enforced', () => world.isEnforced('web'));
+    await eventually('it is enforced', () => fixture.isEnforced('web'));
     const [cnf] = await observePods(cluster, namespace, PURPOSE);
     // Enforced is said of the pods that the coordinator knows, and the client's can be the last of
     // them.
-    const parts = [world.chainOf('web'), `{ ${server} }`, `{ ${client} }`];
+    const parts = [fixture.chainOf('web'), `{ ${server} }`, `{ ${client} }`];
     const missing = async () => {
-      const table = await world.tableOf(cnf?.name ?? '');
+      const table = await fixture.tableOf(cnf?.name ?? '');
       return parts.filter((part) => !table.includes(part));
     };
     await expect.poll(missing).toEqual([]);
@@ -66,11 +66,11 @@ describe('policies at CNFs', async () => {
     ["ICN's REST", { driver: 'icn' }, 'no nft', '10.99.4.3'],
   ])('a CNF with %s', (_, of, words, address) => {
     let namespace = '';
-    let world: ReturnType<typeof policiesIn>;
+    let fixture: ReturnType<typeof policiesIn>;
     beforeAll(async () => {
       namespace = await cluster.createNamespace('policy-unsupported');
-      world = policiesIn(cluster, namespace);
-      await world.pod('server', address, { role: 'server' });
+      fixture = policiesIn(cluster, namespace);
+      await fixture.pod('server', address, { role: 'server' });
       const cnf = { namespace, purpose: PURPOSE, replicas: 1, annotations: ANNOTATIONS };
       await createCnf(cluster, { ...cnf, ...of });
       await apply(cluster, namespace, policy('web'), zone('lan1', 'ovn-net1'));
@@ -78,7 +78,7 @@ describe('policies at CNFs', async () => {
 
     it('says so on the object that people look at, and has its rules all the same', async () => {
       await eventually('it says why', async () =>
-        (await world.enforcements('web')).some(
+        (await fixture.enforcements('web')).some(
           ({ status: { conditions = [], message = '' } }) =>
             message.includes(words) &&
             conditions.some(
@@ -90,22 +90,22 @@ describe('policies at CNFs', async () => {
       await eventually(
         'the pod is named',
         async () =>
-          (await world.whyNot('web'))['AgentNotReady']?.includes(`${namespace}/server`) === true,
+          (await fixture.whyNot('web'))['AgentNotReady']?.includes(`${namespace}/server`) === true,
       );
-      expect(await world.isEnforced('web', '0/1')).toBe(true);
+      expect(await fixture.isEnforced('web', '0/1')).toBe(true);
       await waitInSync(cluster, namespace, [zone('lan1', 'ovn-net1')]);
     });
   });
 
   it('make nothing for a CNF that asks for none', async () => {
     const namespace = await cluster.createNamespace('policy-unasked');
-    const world = policiesIn(cluster, namespace);
-    await world.pod('server', '10.99.5.1', { role: 'server' });
+    const fixture = policiesIn(cluster, namespace);
+    await fixture.pod('server', '10.99.5.1', { role: 'server' });
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
     await apply(cluster, namespace, policy('web'), zone('lan1', 'ovn-net1'));
     await waitInSync(cluster, namespace, [zone('lan1', 'ovn-net1')]);
     const [cnf] = await observePods(cluster, namespace, PURPOSE);
-    expect(await world.tableOf(cnf?.name ?? '')).toBe('');
-    expect(await world.enforcements('web')).toEqual([]);
+    expect(await fixture.tableOf(cnf?.name ?? '')).toBe('');
+    expect(await fixture.enforcements('web')).toEqual([]);
   });
 });

@@ -67,9 +67,9 @@ describe('policies in second networks', async () => {
   const cluster = await e2eCluster();
   let namespace = '';
   let cnf = '';
-  let world: ReturnType<typeof policiesIn>;
+  let fixture: ReturnType<typeof policiesIn>;
 
-  const table = (): Promise<string> => world.tableOf(cnf);
+  const table = (): Promise<string> => fixture.tableOf(cnf);
   const policy = (
     kind: string,
     name: string,
@@ -91,14 +91,14 @@ describe('policies in second networks', async () => {
 
   beforeAll(async () => {
     namespace = await cluster.createNamespace('second-networks');
-    world = policiesIn(cluster, namespace);
-    await world.pod(
+    fixture = policiesIn(cluster, namespace);
+    await fixture.pod(
       'server',
       '10.99.2.1',
       { role: 'server' },
       networksOf(['10.77.0.11/24', 'fd77::11/64']),
     );
-    await world.pod('client', '10.99.2.2', { role: 'client' }, networksOf('10.77.0.12/24'));
+    await fixture.pod('client', '10.99.2.2', { role: 'client' }, networksOf('10.77.0.12/24'));
     await createCnf(cluster, {
       namespace,
       purpose: PURPOSE,
@@ -114,7 +114,7 @@ describe('policies in second networks', async () => {
 
   it('hold by own addresses alone in a cluster that serves no MultiNetworkPolicy', async () => {
     await apply(cluster, namespace, policy('NetworkPolicy', 'own', clients));
-    await eventually('it is enforced', () => world.isEnforced('own'));
+    await eventually('it is enforced', () => fixture.isEnforced('own'));
     expect(await table()).toContain('10.99.2.1');
     expect(await table()).not.toContain('10.77.0.');
   });
@@ -124,21 +124,21 @@ describe('policies in second networks', async () => {
 
     it('hold for addresses in the network that they are for, and not for the others', async () => {
       await apply(cluster, namespace, policy('MultiNetworkPolicy', 'second', far));
-      await eventually('it is enforced', () => world.isEnforced('second'));
-      expect(await table()).toContain(world.chainOf('second'));
+      await eventually('it is enforced', () => fixture.isEnforced('second'));
+      expect(await table()).toContain(fixture.chainOf('second'));
       expect(await table()).toContain('elements = { 10.77.0.12 }');
       expect(await table()).toContain('fd77::11');
-      const [told] = await world.enforcements('second');
+      const [told] = await fixture.enforcements('second');
       expect(told?.spec.place).toBe('ovn-net1');
       expect(told?.status.scope).toContain("pods' addresses in ovn-net1");
     });
 
     it('leave out an address outside the subnet of the network, and say so', async () => {
-      await world.pod('forged', '10.99.2.3', { role: 'server' }, networksOf('10.78.0.13/24'));
+      await fixture.pod('forged', '10.99.2.3', { role: 'server' }, networksOf('10.78.0.13/24'));
       await eventually(
         'it is named',
         async () =>
-          (await world.whyNot('second'))['OutsideNetwork']?.includes(`${namespace}/forged`) ===
+          (await fixture.whyNot('second'))['OutsideNetwork']?.includes(`${namespace}/forged`) ===
           true,
       );
       expect(await table()).not.toContain('10.78.0.13');
@@ -149,15 +149,15 @@ describe('policies in second networks', async () => {
         'k8s.v1.cni.cncf.io/network-status': JSON.stringify([{ name: network, ips }]),
       });
       const own = `${namespace}/lan`;
-      await world.pod('lan-server', '10.99.2.4', { role: 'lan' }, inLan(own, '10.79.0.11'));
-      await world.pod('lan-client', '10.99.2.5', { role: 'from' }, inLan(own, '10.79.0.12'));
-      await world.pod('apart', '10.99.2.6', { role: 'from' }, inLan('apps/lan', '10.79.0.13'));
+      await fixture.pod('lan-server', '10.99.2.4', { role: 'lan' }, inLan(own, '10.79.0.11'));
+      await fixture.pod('lan-client', '10.99.2.5', { role: 'from' }, inLan(own, '10.79.0.12'));
+      await fixture.pod('apart', '10.99.2.6', { role: 'from' }, inLan('apps/lan', '10.79.0.13'));
       const from = [{ podSelector: { matchLabels: { role: 'from' } } }, far[1] ?? {}];
       const spec = { podSelector: { matchLabels: { role: 'lan' } } };
       await apply(cluster, namespace, policy('MultiNetworkPolicy', 'multus', from, spec, 'lan'));
-      await eventually('it is enforced', () => world.isEnforced('multus'));
+      await eventually('it is enforced', () => fixture.isEnforced('multus'));
       expect(await table()).toContain('elements = { 10.79.0.12 }');
-      const [told] = await world.enforcements('multus');
+      const [told] = await fixture.enforcements('multus');
       expect(told?.spec.place).toBe(own);
       const [[name, text] = []] = Object.entries(inLan(own, '10.79.0.12', 'fd79::12'));
       const annotate = ['annotate', '-n', namespace, 'pod/lan-client', '--overwrite'];
@@ -173,10 +173,11 @@ describe('policies in second networks', async () => {
       await eventually(
         'it says why',
         async () =>
-          (await world.whyNot('neighbours'))['SameNetworkOnly']?.includes(`${namespace}/server`) ===
-          true,
+          (await fixture.whyNot('neighbours'))['SameNetworkOnly']?.includes(
+            `${namespace}/server`,
+          ) === true,
       );
-      expect(await world.isEnforced('neighbours', '0/2')).toBe(true);
+      expect(await fixture.isEnforced('neighbours', '0/2')).toBe(true);
       const ends = ['--from', '10.77.0.12', '--to', '10.77.0.11'];
       const { code, out } = await sdewan(cluster, 'trace', ...ends, '--dport', '80');
       expect([code, out]).toEqual([0, expect.stringContaining('passes no place of ours')]);
@@ -206,7 +207,7 @@ describe('policies in second networks', async () => {
       'what is in second networks is gone',
       async () => !(await table()).includes('10.77.0.'),
     );
-    expect(await table()).toContain(world.chainOf('own'));
+    expect(await table()).toContain(fixture.chainOf('own'));
   });
 });
 
@@ -256,14 +257,14 @@ describe('a ManagedNetwork that is laid over twenty pods with policies', async (
 
   let namespace = '';
   let cnf = '';
-  let world: ReturnType<typeof policiesIn>;
+  let fixture: ReturnType<typeof policiesIn>;
   /** What the agent has loaded: as one before the network, and one by one since. */
   let tables: string[] = [];
 
   beforeAll(async () => {
     await serveKind(cluster);
     namespace = await cluster.createNamespace('laid-network');
-    world = policiesIn(cluster, namespace);
+    fixture = policiesIn(cluster, namespace);
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } };
     await apply(cluster, namespace, node);
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Test', message: '' }];
@@ -315,7 +316,7 @@ describe('a ManagedNetwork that is laid over twenty pods with policies', async (
     });
     cnf = (await observePods(cluster, namespace, PURPOSE))[0]?.name ?? '';
     await eventually('the policy is in the kernel', async () => {
-      const listing = await world.tableOf(cnf);
+      const listing = await fixture.tableOf(cnf);
       return listing !== '' && wrongIn(readTable(asWritten(listing))).length === 0;
     });
   });
@@ -333,7 +334,7 @@ describe('a ManagedNetwork that is laid over twenty pods with policies', async (
     const over = new AbortController();
     const wrong: string[] = [];
     let looks = 0;
-    const table = async () => readTable(asWritten(await world.tableOf(cnf)));
+    const table = async () => readTable(asWritten(await fixture.tableOf(cnf)));
     const loads = async () =>
       (await readJournal(cluster, { namespace, pod: cnf })).filter(
         ({ event, ok }) => event === 'policies' && ok,
@@ -355,7 +356,7 @@ describe('a ManagedNetwork that is laid over twenty pods with policies', async (
     const { stdout } = await cluster.kubectl(claimed);
     expect(stdout.split(' ').toSorted()).toEqual(pods.map(({ address }) => address));
     // It comes after the switch, by the address of its NetworkPort.
-    await world.relabel('late-0', 'role=client');
+    await fixture.relabel('late-0', 'role=client');
     const [from = '', to = ''] = [of('late')[0]?.address, of('server')[0]?.address];
     await eventually('a new client passes', async () =>
       passesTable(await table(), { from, to, protocol: 'TCP', port: 80 }),

@@ -41,14 +41,14 @@ describe('one tenant beside another', async () => {
   let home = '';
   let hostile = '';
   let cnfs: string[] = [];
-  let world: ReturnType<typeof policiesIn>;
+  let fixture: ReturnType<typeof policiesIn>;
 
   beforeAll(async () => {
     home = await cluster.createNamespace('tenants');
     hostile = await cluster.createNamespace('tenants-hostile');
-    world = policiesIn(cluster, home);
-    await world.pod('server', '10.99.2.1', { role: 'server' });
-    await world.pod('client', '10.99.2.2', { role: 'client' });
+    fixture = policiesIn(cluster, home);
+    await fixture.pod('server', '10.99.2.1', { role: 'server' });
+    await fixture.pod('client', '10.99.2.2', { role: 'client' });
     await createCnf(cluster, {
       namespace: home,
       purpose: PURPOSE,
@@ -83,8 +83,8 @@ describe('one tenant beside another', async () => {
       await create(home, policyOf(name, [{ role: 'client', number: String(at) }]));
       const begun = performance.now();
       await eventually(`${name} is in the kernels`, async () => {
-        const tables = await Promise.all(cnfs.map((cnf) => world.tableOf(cnf)));
-        return tables.every((table) => table.includes(world.chainOf(name)));
+        const tables = await Promise.all(cnfs.map((cnf) => fixture.tableOf(cnf)));
+        return tables.every((table) => table.includes(fixture.chainOf(name)));
       });
       times.push(performance.now() - begun);
     }

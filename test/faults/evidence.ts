@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { podsPath, ruleCollections } from '../stack/collections.ts';
 import { SYSTEM_NAMESPACE } from '../stack/installation.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 /** The state of an OpenWRT's container: what it has, and how it came to it. */
 const OF_DEVICE = ['etc/config', 'simulator/journal.jsonl'];
 
 /** The folder that has it. What the API server does not answer is not there. */
 export const keepEvidence = async (
-  { cluster, namespace, targets }: Pick<World, 'cluster' | 'namespace' | 'targets'>,
+  { cluster, namespace, targets }: Pick<Fixture, 'cluster' | 'namespace' | 'targets'>,
   row: string,
   broken: readonly string[],
 ): Promise<string> => {
@@ -35,7 +35,7 @@ export const keepEvidence = async (
 };
 
 const keepObjects = async (
-  { api }: World['cluster'],
+  { api }: Fixture['cluster'],
   namespace: string,
   folder: string,
 ): Promise<void> => {

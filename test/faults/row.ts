@@ -3,7 +3,7 @@
  * well again.
  */
 import type { Random } from '../run/random.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 export type Row = {
   /** On the command line, and in the test's name. */
@@ -23,5 +23,5 @@ export type Row = {
   /** Nothing after it can be judged on the same installation. */
   leavesRuins?: true;
   /** Returns when the fault is over; changes go on meanwhile. @throws what did not hold */
-  run: (world: World, random: Random) => Promise<void>;
+  run: (fixture: Fixture, random: Random) => Promise<void>;
 };

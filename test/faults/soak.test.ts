@@ -12,7 +12,7 @@ import { filesOf, residentKilobytesOf } from '../attacks/memory.ts';
 import { randomOfRun } from '../run/random.ts';
 import { slopeOf, type Sample } from './slope.ts';
 import { recordSoak, type Followed } from './soak-results.ts';
-import { startWorld, type Program, type Target, type World } from './world.ts';
+import { startFixture, type Program, type Target, type Fixture } from './fixture.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES = Number(process.env['SDEWAN_SOAK_MINUTES'] ?? 30);
@@ -25,20 +25,20 @@ const MOST_FILES = 3;
 
 const running = z.object({ pid: z.number() });
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await startWorld(randomOfRun(), { flags: 'image' });
+  fixture = await startFixture(randomOfRun(), { flags: 'image' });
 }, 180_000);
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 const pidOf = ({ namespace, pod, container }: Target): number => {
-  const folder = world.cluster.podDirectory(namespace, pod);
+  const folder = fixture.cluster.podDirectory(namespace, pod);
   const file = join(folder, 'containers', container, 'running.json');
   return running.parse(JSON.parse(readFileSync(file, 'utf8'))).pid;
 };
 
 const followed = async (program: Program): Promise<Followed[]> =>
-  (await world.targets(program)).map((target, index) => ({
+  (await fixture.targets(program)).map((target, index) => ({
     label: `${program} ${index + 1}`,
     pid: pidOf(target),
     memory: [],
@@ -54,24 +54,24 @@ it(
   async () => {
     const all = [...(await followed('agent')), ...(await followed('coordinator'))];
     const violations: string[] = [];
-    world.traffic.start();
+    fixture.traffic.start();
     const startedAt = performance.now();
     for (let at = 0; at < MINUTES * MINUTE_MS; at = performance.now() - startedAt) {
       for (const { pid, memory, files } of all) {
         memory.push({ at, value: residentKilobytesOf(pid) });
         files.push({ at, value: filesOf(pid) });
       }
-      violations.push(...world.judge.violations());
+      violations.push(...fixture.judge.violations());
       await sleep(SAMPLE_EVERY_MS);
     }
-    await world.traffic.stop();
-    const wrong = await world.judge.untilAgreed(30_000);
+    await fixture.traffic.stop();
+    const wrong = await fixture.judge.untilAgreed(30_000);
     const grows = all.map(({ label, memory, files }) => ({
       label,
       kilobytes: Math.round(perTenMinutes(memory)),
       files: Number(perTenMinutes(files).toFixed(1)),
     }));
-    recordSoak(all, grows, { minutes: MINUTES, changes: world.traffic.accepted() });
+    recordSoak(all, grows, { minutes: MINUTES, changes: fixture.traffic.accepted() });
     for (const { label, kilobytes, files } of grows)
       console.log(`${label}: ${kilobytes} kB and ${files} files in ten minutes`);
     expect([...violations, ...wrong]).toEqual([]);

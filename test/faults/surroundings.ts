@@ -1,5 +1,5 @@
 /**
- * What lies between the product's programs and the world: their clocks, and their ways to the API
+ * What lies between the programs of the product and their surroundings: their clocks, and their ways to the API
  * server, which tests can change.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -10,7 +10,7 @@ import { chosenRows, ROWS_VARIABLE } from './choice.ts';
 import { keepEvidence } from './evidence.ts';
 import { recordResults, type Result } from './results.ts';
 import type { Row } from './row.ts';
-import { startWorld, type World } from './world.ts';
+import { startFixture, type Fixture } from './fixture.ts';
 
 /** Changes before the fault begins, so that there is something to break. */
 const WARM_UP_MS = 2_000;
@@ -21,44 +21,44 @@ const ROW_TIMEOUT_MS = 1_200_000;
 const START_TIMEOUT_MS = 600_000;
 
 describe('under a steady stream of changes', () => {
-  let world: World;
+  let fixture: Fixture;
   const results: Result[] = [];
 
   beforeAll(async () => {
-    world = await startWorld(randomOfRun());
+    fixture = await startFixture(randomOfRun());
   }, START_TIMEOUT_MS);
   afterAll(async () => {
     recordResults(results);
-    await world.stop();
+    await fixture.stop();
   });
 
   const measure = async (row: Row): Promise<Result> => {
-    world.judge.violations();
-    world.traffic.start();
+    fixture.judge.violations();
+    fixture.traffic.start();
     await sleep(WARM_UP_MS);
     let thrown: string[] = [];
     try {
-      await row.run(world, randomOfTest({ [ROWS_VARIABLE]: row.id }));
+      await row.run(fixture, randomOfTest({ [ROWS_VARIABLE]: row.id }));
     } catch (error) {
       thrown = [String(error)];
     }
     const endedAt = performance.now();
-    await world.traffic.stop();
-    const wrong = await world.judge.untilAgreed(row.boundMs);
+    await fixture.traffic.stop();
+    const wrong = await fixture.judge.untilAgreed(row.boundMs);
     const recoveredMs = performance.now() - endedAt;
-    const found = [...thrown, ...world.judge.violations(row.earlyMs), ...wrong];
+    const found = [...thrown, ...fixture.judge.violations(row.earlyMs), ...wrong];
     if (found.length > 0)
-      console.log(`evidence of ${row.id}: ${await keepEvidence(world, row.id, found)}`);
-    // The next row begins with a world that is well, or with another one.
-    const left = wrong.length > 0 ? await world.judge.untilAgreed(GIVE_UP_MS) : [];
-    const broken = [...found, ...world.judge.violations(row.earlyMs)];
+      console.log(`evidence of ${row.id}: ${await keepEvidence(fixture, row.id, found)}`);
+    // The next row begins with an installation that is well, or with another one.
+    const left = wrong.length > 0 ? await fixture.judge.untilAgreed(GIVE_UP_MS) : [];
+    const broken = [...found, ...fixture.judge.violations(row.earlyMs)];
     if (left.length > 0 || row.leavesRuins) await anew();
     return { row, recoveredMs, broken };
   };
 
   const anew = async (): Promise<void> => {
-    await world.stop();
-    world = await startWorld(randomOfRun());
+    await fixture.stop();
+    fixture = await startFixture(randomOfRun());
   };
 
   it.each(chosenRows())('$id: $fault', { timeout: ROW_TIMEOUT_MS }, async (row) => {

@@ -16,7 +16,7 @@ export type Traffic = {
   start: () => void;
   /** Resolves when nothing is under way any more. */
   stop: () => Promise<void>;
-  /** So many were accepted since the world began. */
+  /** So many were accepted since the fixture began. */
   accepted: () => number;
 };
 

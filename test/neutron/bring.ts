@@ -1,5 +1,5 @@
 /**
- * What the coordinator does with a world of the tests, without the API server: what Neutron has is
+ * What the coordinator does with a scenario of the tests, without the API server: what Neutron has is
  * read, and brought to what is wanted.
  */
 import { applySteps } from '../../coordinator/controllers/security-groups/apply.ts';
@@ -12,7 +12,7 @@ import {
 } from '../../coordinator/controllers/security-groups/wanted.ts';
 import { followed } from '../../coordinator/controllers/security-groups/testing/followed.ts';
 import type { Neutron } from '../../coordinator/neutron/neutron.ts';
-import type { World } from '../kernel/policy/evaluator.ts';
+import type { Scenario } from '../kernel/policy/evaluator.ts';
 import { podsOf, policiesOf } from '../kernel/policy/product.ts';
 import type { PodNetwork } from './network.ts';
 
@@ -26,12 +26,12 @@ export type Brought = {
 };
 
 export const bring = async (
-  world: World,
+  scenario: Scenario,
   { neutron, network, cluster }: { neutron: Neutron; network: PodNetwork; cluster: string },
 ): Promise<Brought> => {
   const { signal } = new AbortController();
-  const pods = podsOf(world);
-  const policies = policiesOf(world);
+  const pods = podsOf(scenario);
+  const policies = policiesOf(scenario);
   const ports = pods.flatMap((pod) => {
     const port = network.ports.get(pod.uid);
     return port ? [{ id: port.id, pod: pod.uid, addresses: pod.addresses }] : [];
@@ -42,7 +42,7 @@ export const bring = async (
       cluster,
       policies,
       members: createMembers({
-        ...followed({ policies, pods, labels: world.namespaces }),
+        ...followed({ policies, pods, labels: scenario.namespaces }),
         ports,
       }),
       ports: ports.map(({ id }) => id),

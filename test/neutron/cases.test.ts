@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { createNeutron, type Neutron } from '../../coordinator/neutron/neutron.ts';
 import { startNeutron, type RunningNeutron } from './harness/neutron.ts';
-import { CASES, deniedPairs, worldOf, type Step } from '../kernel/policy/cases.ts';
-import type { World } from '../kernel/policy/evaluator.ts';
+import { CASES, deniedPairs, scenarioOf, type Step } from '../kernel/policy/cases.ts';
+import type { Scenario } from '../kernel/policy/evaluator.ts';
 import { bring } from './bring.ts';
 import { createNetwork, inBothFamilies, type PodNetwork } from './network.ts';
 import { CASES_VARIABLE } from './share.ts';
@@ -34,8 +34,8 @@ afterAll(() => running.stop());
  * Policies for blocks of either family, each of which leaves the other family to its twin: they
  * unite.
  */
-const worldOfBoth = (step: Step): World => {
-  const [four, six] = [worldOf(step, 4), worldOf(step, 6)];
+const scenarioOfBoth = (step: Step): Scenario => {
+  const [four, six] = [scenarioOf(step, 4), scenarioOf(step, 6)];
   return { ...four, policies: [...four.policies, ...six.policies] };
 };
 
@@ -45,7 +45,11 @@ const chosen = CASES.filter(({ number }) => asked === undefined || asked.include
 
 test.each(chosen)('$number: $title', async ({ number, steps }) => {
   for (const step of steps) {
-    const { result, rest } = await bring(worldOfBoth(step), { neutron, network, cluster: CLUSTER });
+    const { result, rest } = await bring(scenarioOfBoth(step), {
+      neutron,
+      network,
+      cluster: CLUSTER,
+    });
     expect([...result.refused]).toEqual([]);
     expect(rest).toEqual([]);
     for (const probe of step.probes)

@@ -56,9 +56,9 @@ beforeAll(async () => {
     SDEWAN_CLUSTER_ID: mark,
   });
   ({ namespace } = networks);
-  await grantNeutron(networks.world.cluster, networks.world.systemNamespace);
+  await grantNeutron(networks.fixture.cluster, networks.fixture.systemNamespace);
   const uid = ['get', 'ns', 'kube-system', '-o', 'jsonpath={.metadata.uid}'];
-  markOfUid = clusterMark((await networks.world.kubectl(...uid)).stdout);
+  markOfUid = clusterMark((await networks.fixture.kubectl(...uid)).stdout);
   await managed('lan', { network: lan });
 }, START_MS);
 afterEach(async () => {
@@ -124,7 +124,7 @@ const runs = async (name: string): Promise<void> => {
   await expect.poll(async () => (await networks.seen(name)).spec.nodeName, SETTLES).toBeDefined();
 };
 const gone = async (...names: string[]): Promise<void> =>
-  void (await networks.world.kubectl('delete', 'pod', ...names, '-n', namespace, ...FORCED));
+  void (await networks.fixture.kubectl('delete', 'pod', ...names, '-n', namespace, ...FORCED));
 const saysOf = async (name: string, words: string): Promise<void> => {
   await expect.poll(() => networks.eventsOf(name), SETTLES).toContain(words);
 };
@@ -219,9 +219,9 @@ describe('a pod that waits for a port in Neutron', () => {
       .poll(async () => (await networks.portsOf('lan')).length, SETTLES)
       .toBeGreaterThan(2);
     await neutron.kill();
-    await networks.world.stopCoordinator();
+    await networks.fixture.stopCoordinator();
     await neutron.start();
-    await networks.world.startCoordinator();
+    await networks.fixture.startCoordinator();
     for (const name of names) await runs(name);
     await expectAlike();
     await gone(...names);
@@ -295,7 +295,7 @@ describe('a network of Neutron', () => {
     await networks.applied(pod('asks', nodus('net-theirs')));
     await saysOf('asks', 'network theirs: spec.neutron.network');
     await gone('asks');
-    await networks.world.kubectl('delete', 'mnet', 'absent', 'theirs', 'twice');
+    await networks.fixture.kubectl('delete', 'mnet', 'absent', 'theirs', 'twice');
   });
 
   it.each<[string, Fields, string]>([
@@ -310,7 +310,7 @@ describe('a network of Neutron', () => {
   ])('cannot have %s', async (_, spec, words) => {
     const patch = JSON.stringify({ spec });
     const args = ['patch', 'mnet', 'lan', '--type=merge', '-p', patch, '--dry-run=server'];
-    const { code, stderr } = await networks.world.kubectl(...args);
+    const { code, stderr } = await networks.fixture.kubectl(...args);
     expect(code).toBe(1);
     expect(stderr).toContain(words);
   });
@@ -333,7 +333,7 @@ describe('a port in Neutron', () => {
 
   it('stays that of the pod, when an administrator deletes its NetworkPort', async () => {
     const before = await portOf('first');
-    await networks.world.kubectl('delete', 'nport', before?.metadata.name ?? '');
+    await networks.fixture.kubectl('delete', 'nport', before?.metadata.name ?? '');
     await expect
       .poll(async () => (await portOf('first'))?.status?.portID, SETTLES)
       .toBe(before?.status?.portID);

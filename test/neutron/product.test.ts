@@ -8,7 +8,7 @@ import { connectCluster, type Cluster } from 'kind-test-harness';
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { clusterMark, prefixOf } from '../../coordinator/neutron/names.ts';
-import { createWorld, type World } from '../integration/coordinator/world.ts';
+import { createFixture, type Fixture } from '../integration/coordinator/fixture.ts';
 import { startNeutron, type RunningNeutron } from './harness/neutron.ts';
 import type { Fault } from './harness/gate.ts';
 import { readScrape, valueIn } from '../openwrt/judge/prometheus.ts';
@@ -27,7 +27,7 @@ const TCP80 = { protocol: 'TCP', port: 80 } as const;
 
 let cluster: Cluster;
 let neutron: RunningNeutron;
-let world: World;
+let fixture: Fixture;
 let network: PodNetwork;
 let mark: string;
 let namespace: string;
@@ -45,18 +45,18 @@ beforeAll(async () => {
   ]);
   mark = clusterMark(uid);
   network = await createNetwork(neutron, mark, { pods: PODS });
-  world = await createWorld({
+  fixture = await createFixture({
     env: {
       SDEWAN_WATCH_NAMESPACE: '',
       SDEWAN_OPENSTACK_CLOUD_FILE: neutron.cloudFile,
       SDEWAN_NEUTRON_RESYNC_MS: '1000',
     },
   });
-  ({ namespace } = world);
+  ({ namespace } = fixture);
   for (const pod of PODS) await apply(podWith(pod, portOf(pod).id));
 }, START_MS);
 afterAll(async () => {
-  await world?.close();
+  await fixture?.close();
   await neutron?.stop();
 });
 /** What a test has done outside of its namespace, to be undone whatever becomes of it. */
@@ -398,7 +398,7 @@ describe('while Neutron fails', () => {
   });
 
   const failingSeconds = async (): Promise<number> => {
-    const answer = await fetch(`${world.coordinator.httpUrl}/metrics`);
+    const answer = await fetch(`${fixture.coordinator.httpUrl}/metrics`);
     const scrape = readScrape(await answer.text());
     return valueIn(scrape, 'sdewan_coordinator_neutron_failing_seconds') ?? NaN;
   };
@@ -473,9 +473,9 @@ describe('while Neutron fails', () => {
   test('goes on where it was when a coordinator is killed in the middle', async () => {
     await apply(policy('web', fromPods('b')));
     await sleep(300);
-    await world.killCoordinator();
+    await fixture.killCoordinator();
     await apply(policy('web', fromPods('c')));
-    await world.startCoordinator();
+    await fixture.startCoordinator();
     await settled('x/b>x/a');
     await expect.poll(twice, SETTLES).toEqual([]);
   });
@@ -496,10 +496,10 @@ describe('without a right on the API server', () => {
     const { stdout: rules } = await cluster.kubectl(['get', role, '-o', 'jsonpath={.rules}']);
     const setRules = (text: string): Promise<unknown> =>
       cluster.kubectl(['patch', role, '--type=merge', '-p', `{"rules": ${text}}`]);
-    await world.killCoordinator();
+    await fixture.killCoordinator();
     await setRules(rules.replaceAll('"nodes"', '"nothing"'));
     try {
-      await world.startCoordinator();
+      await fixture.startCoordinator();
       await use();
     } finally {
       await setRules(rules);

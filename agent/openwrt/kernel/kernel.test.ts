@@ -45,10 +45,10 @@ it('takes nothing of mwan3 for loaded while that is being reloaded, and asks aga
 
 it('lacks what charon has not loaded until it has; another charon is asked at once', async () => {
   const clock = createManualClock();
-  const world = { process: '7', loaded: '' };
+  const fixture = { process: '7', loaded: '' };
   const { session, calls } = fakeSession(({ args }) => {
     const isState = isDeepStrictEqual(args?.['params'], ['state']);
-    return answered({ code: 0, stdout: isState ? `charon ${world.process}\n` : world.loaded });
+    return answered({ code: 0, stdout: isState ? `charon ${fixture.process}\n` : fixture.loaded });
   });
   const kernel = createKernel(clock);
   await kernel.begin(session, signal);
@@ -63,14 +63,14 @@ it('lacks what charon has not loaded until it has; another charon is asked at on
 
   await kernel.reloaded(look, ['ipsec']);
   expect(await lacking()).toEqual(['connection hub in charon']);
-  world.loaded = HUB;
+  fixture.loaded = HUB;
   await kernel.reloaded(look, ['ipsec']);
   expect(await lacking()).toEqual([]);
   const before = asked();
   clock.advance(3_000);
   expect(await lacking()).toEqual([]);
   expect(asked()).toBe(before);
-  Object.assign(world, { process: '8', loaded: '' });
+  Object.assign(fixture, { process: '8', loaded: '' });
   expect(await lacking()).toEqual(['connection hub in charon']);
 });
 

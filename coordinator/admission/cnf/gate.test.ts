@@ -6,7 +6,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import type { AdmissionRequest } from '../review.ts';
 import { createGates } from './gate.ts';
 
-type World = {
+type Fixture = {
   rootKind?: string;
   strategy?: string;
   uid?: string;
@@ -22,16 +22,16 @@ const ended = { ...live, status: { phase: 'Failed' } };
 const going = { ...live, metadata: { ...metadata, deletionTimestamp: 'now' } };
 
 const gateFor = (
-  world: World,
+  fixture: Fixture,
   hash: string | undefined,
   owner = 'ReplicaSet',
   signal = AbortSignal.timeout(1_000),
 ): Promise<boolean> => {
-  const { rootKind = 'CNFDeployment', strategy = 'RollingUpdate', uid = 'uid-1' } = world;
-  const current = 'current' in world ? world.current : 'old';
+  const { rootKind = 'CNFDeployment', strategy = 'RollingUpdate', uid = 'uid-1' } = fixture;
+  const current = 'current' in fixture ? fixture.current : 'old';
   const client = {
     get: async () => {
-      if (world.fails) throw new KubeError('get', 'down', { status: 0, reason: 'Unreachable' });
+      if (fixture.fails) throw new KubeError('get', 'down', { status: 0, reason: 'Unreachable' });
       return { metadata: { uid }, spec: { strategy }, status: { currentRevision: current } };
     },
     list: async (
@@ -40,7 +40,7 @@ const gateFor = (
     ) => {
       expect(labelSelector).toBe(`pod-template-hash=${current}`);
       expect(pageSize).toBeGreaterThan(0);
-      const items = (world.live ?? [live]).map((pod) => schema.parse(pod));
+      const items = (fixture.live ?? [live]).map((pod) => schema.parse(pod));
       expect(JSON.stringify(items)).not.toContain('spec');
       return { items, resourceVersion: '1' };
     },
@@ -61,7 +61,7 @@ it('lets a pod of a new set wait while another set has a pod', async () => {
   expect(await gateFor({}, 'new')).toBe(true);
 });
 
-it.each<[string, World, string | undefined]>([
+it.each<[string, Fixture, string | undefined]>([
   ['of the set that serves', {}, 'old'],
   ['of the first set', { current: undefined }, 'new'],
   ['when no pod of the set that serves is left', { live: [ended, going] }, 'new'],
@@ -70,8 +70,8 @@ it.each<[string, World, string | undefined]>([
   ['of a CNFDeployment of that name that is gone', { uid: 'uid-2' }, 'new'],
   ['without a set', {}, undefined],
   ['when nothing is known, for want of an answer', { fails: true }, 'new'],
-])('lets a pod pass: %s', async (_, world, hash) => {
-  expect(await gateFor(world, hash)).toBe(false);
+])('lets a pod pass: %s', async (_, fixture, hash) => {
+  expect(await gateFor(fixture, hash)).toBe(false);
 });
 
 it('lets a pod of a DaemonSet pass', async () => {

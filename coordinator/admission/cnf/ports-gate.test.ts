@@ -6,10 +6,10 @@ import { networkObject } from '../../controllers/network-ports/testing.ts';
 import type { AdmissionRequest } from '../review.ts';
 import { createPortsGate } from './ports-gate.ts';
 
-type World = { networks?: number | 'not served' | 'away'; mayAssign?: boolean };
+type Fixture = { networks?: number | 'not served' | 'away'; mayAssign?: boolean };
 
 const answerFor = async (
-  { networks = 1, mayAssign = true }: World,
+  { networks = 1, mayAssign = true }: Fixture,
   spec: object = {},
   nfn = '{"interface":[{"name":"net-a","interface":"net0"}]}',
 ) => {
@@ -41,15 +41,15 @@ describe('a CNF pod', () => {
     });
   });
 
-  it.each<[string, World, object?, string?]>([
+  it.each<[string, Fixture, object?, string?]>([
     ['no network is managed', { networks: 0 }],
     ['the kind is not served', { networks: 'not served' }],
     ['it names another network', {}, {}, '{"interface":[{"name":"net-z","interface":"net0"}]}'],
     ['it has its gate already', {}, { schedulingGates: [OURS] }],
     ['it has a node', {}, { nodeName: 'up' }],
     ['the role is not bound', { mayAssign: false }],
-  ])('does not wait where %s', async (_, world, spec, nfn) => {
-    expect(await answerFor(world, spec, nfn)).toEqual({ patch: [] });
+  ])('does not wait where %s', async (_, fixture, spec, nfn) => {
+    expect(await answerFor(fixture, spec, nfn)).toEqual({ patch: [] });
   });
 
   it('is refused where its annotation does not parse, with the entry', async () => {

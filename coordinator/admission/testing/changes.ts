@@ -1,4 +1,4 @@
-/** Rule CRs, requests and worlds for the unit tests of admission. */
+/** Rule CRs, requests and facts for the unit tests of admission. */
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CheckContext, Facts, RuleChange } from '../checks/check.ts';
@@ -92,7 +92,7 @@ export const requestOf = (
 };
 
 /** `asked` counts the look-ups. */
-export const worldOf = (some: Partial<Facts>): FactSource & { asked: string[] } => {
+export const fixtureOf = (some: Partial<Facts>): FactSource & { asked: string[] } => {
   const known = facts(some);
   const asked: string[] = [];
   return {

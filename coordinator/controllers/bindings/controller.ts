@@ -106,7 +106,7 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
   const controller = createController({
     ...deps,
     name: 'bindings',
-    world: deps.accounts,
+    facts: deps.accounts,
     markAll: () => {
       for (const namespace of deps.namespaces()) controller.mark(namespace);
     },

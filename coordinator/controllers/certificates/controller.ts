@@ -129,7 +129,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
   const controller: Controller = createController({
     ...deps,
     name: 'certificates',
-    world: () => store,
+    facts: () => store,
     markAll: () => controller.mark(SECRET),
     reconcile: async (_key, _store, signal) => ({ againInMs: await settle(signal) }),
     fieldsOf: () => ({}),

@@ -153,7 +153,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
   const controller = createController({
     ...deps,
     name: 'cnf-status',
-    world: deps.pods,
+    facts: deps.pods,
     markAll,
     reconcile,
     coalesceMs: COALESCE_MS,

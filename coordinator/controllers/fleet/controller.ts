@@ -120,7 +120,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     ...deps,
     name: 'fleet',
     sources: [cnfs, deployments, cordoned, ...mirror.sources],
-    world: () => (cnfs.hasSynced() ? deps.standings() : undefined),
+    facts: () => (cnfs.hasSynced() ? deps.standings() : undefined),
     markAll: () => {
       rollOuts.begin();
       orders.begin(clock.now());

@@ -8,7 +8,7 @@ const SECOND = 1_000;
 const order = (distance: number): FleetOrder => ({ distance, nextReportMs: 2_000, peers: [] });
 
 /** Pods that have reported `ages` milliseconds before UPTIME, in the namespace before the slash. */
-const world = (ages: Record<string, number | undefined>, startedAt = NOW) => {
+const fixture = (ages: Record<string, number | undefined>, startedAt = NOW) => {
   const pods = Object.keys(ages).map((name) => {
     const [namespace = ''] = name.includes('/') ? name.split('/') : ['edge'];
     return cnfPod(name, { namespace, agent: { state: 'started', startedAt } });
@@ -36,53 +36,53 @@ const world = (ages: Record<string, number | undefined>, startedAt = NOW) => {
 };
 
 it('silence counts when three reports are missed', () => {
-  const { orders, unheard } = world({ a: 6_001, b: 100, c: 100 });
+  const { orders, unheard } = fixture({ a: 6_001, b: 100, c: 100 });
   expect([unheard('a'), unheard('b')]).toEqual([true, false]);
   expect(orders.newlyLate(UPTIME)).toEqual(['uid-a']);
   expect(orders.newlyLate(UPTIME + SECOND)).toEqual([]);
-  expect(world({ a: 6_000, b: 100 }).unheard('a')).toBe(false);
+  expect(fixture({ a: 6_000, b: 100 }).unheard('a')).toBe(false);
 });
 
 it('silence of more than half of the agents is the own one, and counts for nothing', () => {
-  expect(world({ a: 7_000, b: 100 }).unheard('a')).toBe(true);
-  expect(world({ a: 7_000, b: 7_000, c: 100 }).unheard('a')).toBe(false);
+  expect(fixture({ a: 7_000, b: 100 }).unheard('a')).toBe(true);
+  expect(fixture({ a: 7_000, b: 7_000, c: 100 }).unheard('a')).toBe(false);
 });
 
 it('agents that have never reported do not make it so, however many', () => {
   const never = { 'noise/a': undefined, 'noise/b': undefined, 'noise/c': undefined };
-  const { orders, unheard } = world({ a: 7_000, b: 100, ...never });
+  const { orders, unheard } = fixture({ a: 7_000, b: 100, ...never });
   expect(unheard('a')).toBe(true);
   expect(orders.agentsHeard(UPTIME)).toEqual({ heard: 1, known: 1 });
 });
 
 it('agents of one namespace that have reported count as one, however many', () => {
   const silent = { 'noise/a': 7_000, 'noise/b': 7_000, 'noise/c': 7_000, 'noise/d': 7_000 };
-  const { orders, unheard } = world({ a: 7_000, b: 100, ...silent });
+  const { orders, unheard } = fixture({ a: 7_000, b: 100, ...silent });
   expect(unheard('a')).toBe(true);
   expect(orders.agentsHeard(UPTIME)).toEqual({ heard: 1, known: 2 });
 });
 
 it('agents that ran before this coordinator led and do not report to it count: it may be cut off from them', () => {
   const ages = { a: 7_000, b: 100, c: undefined, d: undefined };
-  expect(world(ages).unheard('a')).toBe(true);
-  expect(world(ages, NOW - 1).unheard('a')).toBe(false);
+  expect(fixture(ages).unheard('a')).toBe(true);
+  expect(fixture(ages, NOW - 1).unheard('a')).toBe(false);
 });
 
 it('gives agents their time again when the coordinator has not run for a while', () => {
-  const { orders, unheard } = world({ a: 6_001, b: 100, c: 100 });
+  const { orders, unheard } = fixture({ a: 6_001, b: 100, c: 100 });
   expect(orders.newlyLate(UPTIME + 10 * SECOND)).toEqual([]);
   expect(unheard('a')).toBe(false);
 });
 
 it('agents that were not asked to report so often are not missed before they are silent', () => {
-  const { orders, unheard } = world({ a: 20 * SECOND, b: 100, c: 100 });
+  const { orders, unheard } = fixture({ a: 20 * SECOND, b: 100, c: 100 });
   orders.begin(NOW);
   expect(unheard('a')).toBe(false);
   expect(orders.answerTo('uid-a', UPTIME)).toBeUndefined();
 });
 
 it('pods that are gone are told nothing', () => {
-  const { orders } = world({ a: 100, b: 100 });
+  const { orders } = fixture({ a: 100, b: 100 });
   orders.give('edge/cnf-1', new Map([['uid-b', order(0)]]));
   expect(orders.answerTo('uid-a', UPTIME)).toBeUndefined();
   expect(orders.answerTo('uid-b', UPTIME)).toMatchObject({ distance: 0, peers: [] });
@@ -91,7 +91,7 @@ it('pods that are gone are told nothing', () => {
 });
 
 it('agents at rest are asked to report at the same times, whenever they have reported, and none is asked later than it would be', () => {
-  const { orders } = world({ a: 100, b: 100 });
+  const { orders } = fixture({ a: 100, b: 100 });
   const reportsAt = (at: number): number => {
     const { nextReportMs = 0 } = orders.answerTo('uid-a', at) ?? {};
     expect(nextReportMs).toBeLessThanOrEqual(2_000);
@@ -108,7 +108,7 @@ it('agents at rest are asked to report at the same times, whenever they have rep
 });
 
 it('agents of pods that are alone in their CNFDeployment are asked as rarely as others, until there is a second pod', () => {
-  const { orders } = world({ a: 100 });
+  const { orders } = fixture({ a: 100 });
   const { nextReportMs = 0 } = orders.answerTo('uid-a', UPTIME) ?? {};
   // A quarter of what makes it silent.
   expect(nextReportMs).toBeGreaterThan(6_000);
@@ -122,10 +122,10 @@ it('agents of pods that are alone in their CNFDeployment are asked as rarely as 
 });
 
 it('pods that are alone in their CNFDeployment are missed after three reports, too', () => {
-  const { nextReportMs = 0 } = world({ a: 100 }).orders.answerTo('uid-a', UPTIME) ?? {};
+  const { nextReportMs = 0 } = fixture({ a: 100 }).orders.answerTo('uid-a', UPTIME) ?? {};
   const others = { 'other/b': 100 };
   const unheardAfter = (ms: number): boolean => {
-    const { orders, unheard } = world({ a: ms, ...others });
+    const { orders, unheard } = fixture({ a: ms, ...others });
     orders.give('edge/cnf-1', new Map([['uid-a', order(0)]]));
     orders.answerTo('uid-a', UPTIME);
     return unheard('a');
@@ -134,7 +134,7 @@ it('pods that are alone in their CNFDeployment are missed after three reports, t
 });
 
 it('agents that a roll-out waits for are asked as soon as can be', () => {
-  const { orders } = world({ a: 100 });
+  const { orders } = fixture({ a: 100 });
   orders.give('edge/cnf-1', new Map([['uid-a', { ...order(0), nextReportMs: 250 }]]));
   expect(orders.answerTo('uid-a', UPTIME + 10)?.nextReportMs).toBe(250);
 });

@@ -103,7 +103,7 @@ export const createGenerator = <Ask extends Asked>(
     ...deps,
     name,
     sources,
-    world: () => options.isKnown() || undefined,
+    facts: () => options.isKnown() || undefined,
     markAll: () => {
       for (const key of options.keys()) controller.mark(key);
     },

@@ -7,17 +7,17 @@ import type { PolicyAnnotations } from '../../sources/policy-annotation.ts';
 import { compiledAt, type Compiled } from './desired.ts';
 import { gatewaysOf, type Gateway } from './enforcing-cnfs.ts';
 import { keyOf } from './objects.ts';
-import type { PolicyReader, PolicyWorld } from './sources.ts';
+import type { PolicyReader, PolicySources } from './sources.ts';
 
 export type CompiledDeps = {
-  world: PolicyWorld;
+  policySources: PolicySources;
   /** Those that say that their CNF enforces policies; undefined while that is not known. */
   asking: () => readonly PolicyAnnotations[] | undefined;
   record: (event: RecordedEvent) => void;
 };
 
 export const createCompiled = (
-  { asking, record, world }: CompiledDeps,
+  { asking, record, policySources }: CompiledDeps,
   { onPolicies, onTouched }: Pick<PolicyReader, 'onPolicies' | 'onTouched'>,
 ) => {
   /** Undefined: that is not known, or what is known has changed. */
@@ -37,7 +37,7 @@ export const createCompiled = (
 
   const compiledNow = (): ReadonlyMap<string, ReadonlyMap<string, Compiled>> => {
     if (compiled) return compiled;
-    const policies = world.policies();
+    const policies = policySources.policies();
     compiled = new Map(
       [...(gatewaysNow() ?? [])].map(([key, one]) => [key, compiledAt(one, policies)] as const),
     );
@@ -46,7 +46,7 @@ export const createCompiled = (
     return compiled;
   };
 
-  const reader = world.join({
+  const reader = policySources.join({
     isWanted: () => (gatewaysNow()?.size ?? 0) > 0,
     onPolicies: () => {
       compiled = undefined;

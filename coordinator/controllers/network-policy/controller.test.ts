@@ -19,7 +19,7 @@ import { createLiveGroups } from './live-groups.ts';
 import { gatewaysOf } from './enforcing-cnfs.ts';
 import { createPoliciesController } from './controller.ts';
 import type { AnyPolicy } from './kept.ts';
-import type { PolicyReader, PolicyWorld } from './sources.ts';
+import type { PolicyReader, PolicySources } from './sources.ts';
 
 const POLICIES = 400;
 const STATUS_MS = 20;
@@ -122,7 +122,7 @@ const setUp = (there: Record<string, object[]>, ms: (what: string) => number) =>
   } as unknown as KubeClient;
   const known = [...policies];
   let reader: PolicyReader | undefined;
-  const world: PolicyWorld = {
+  const policySources: PolicySources = {
     join: (joined) => {
       reader = joined;
       return { follow: groups.follow };
@@ -138,7 +138,7 @@ const setUp = (there: Record<string, object[]>, ms: (what: string) => number) =>
   };
   const controller = createPoliciesController({
     client,
-    world,
+    policySources,
     clock,
     log: silentLogger,
     leadership: ALWAYS_LEADING,

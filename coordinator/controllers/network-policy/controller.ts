@@ -43,7 +43,7 @@ const COALESCE_MS = 250;
 const TURN_MS = 250;
 
 export const createPoliciesController = (deps: PoliciesDeps): PoliciesController => {
-  const { client, clock, log, podsOf, record, world } = deps;
+  const { client, clock, log, podsOf, record, policySources } = deps;
   const changed = createChanged();
   const markOf = ({ metadata }: KubeObject, about: Partial<Changed>): void => {
     const purpose = metadata.labels?.[PURPOSE_LABEL];
@@ -72,7 +72,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     onTouched: (touched) => markAll({ groups: touched }),
   });
 
-  deps.policyMetrics.exposeGroups(world.groups.size);
+  deps.policyMetrics.exposeGroups(policySources.groups.size);
 
   /** From now on, until another's change has waited for long enough. */
   const turnOf = (key: string): (() => boolean) => {
@@ -85,16 +85,16 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     // What is in force stays for a CNF whose annotation cannot be read.
     if (compiled.gateways()?.get(key)?.isUnread) return 'done';
     const at = compiled.at(key);
-    const wanted = askedOf(at, world.groups);
+    const wanted = askedOf(at, policySources.groups);
     const present = own.at(key);
-    tellRefused(wanted, { record, world });
+    tellRefused(wanted, { record, policySources });
     const changes = changesFor(place, wanted, present, about);
     const outcome = await own.write(changes, { isEnough: turnOf(key), signal });
     if (outcome !== 'done') return outcome;
     const told = present.enforcements
       .map(own.writtenEnforcements.latest)
       .filter(({ spec }) => isAbout(about, spec.policy.uid, spec));
-    const statuses = { client, podsOf, record, world, written: own.writtenEnforcements };
+    const statuses = { client, podsOf, record, policySources, written: own.writtenEnforcements };
     const of = { compiled: at, present: told };
     const rest = await writeStatuses(statuses, place, of, { isEnough: turnOf(key), signal });
     if (rest.length > 0) changed.add(key, { policies: rest });
@@ -117,10 +117,10 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     ...deps,
     name: 'policies',
     sources: own.sources,
-    world: () => {
+    facts: () => {
       const known = compiled.gateways();
       const isKnown = own.areListed() && known !== undefined;
-      return isKnown && (known.size === 0 || world.isKnown()) ? true : undefined;
+      return isKnown && (known.size === 0 || policySources.isKnown()) ? true : undefined;
     },
     markAll: () => {
       compiled.forget();
@@ -146,11 +146,11 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
 /** What cannot be carried is told once. */
 const tellRefused = (
   { crowded, enforcements: carried, refused }: AskedPolicies,
-  { record, world }: Pick<PoliciesDeps, 'record' | 'world'>,
+  { record, policySources }: Pick<PoliciesDeps, 'record' | 'policySources'>,
 ): void => {
   for (const [uid, spec] of [...refused, ...carried]) {
     const message = spec.refused?.message ?? crowded.get(uid);
-    const object = message !== undefined && world.policy(uid);
+    const object = message !== undefined && policySources.policy(uid);
     if (object) record({ object, type: 'Warning', reason: 'NotEnforced', message, once: true });
   }
 };

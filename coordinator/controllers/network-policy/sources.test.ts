@@ -8,7 +8,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/testing/manual-clock.ts';
 import { networkObject } from '../network-ports/testing.ts';
 import { LONGEST_POLICY } from './policy-shares.ts';
-import { createPolicyWorld, type PolicyReader, type PolicyWorld } from './sources.ts';
+import { createPolicySources, type PolicyReader, type PolicySources } from './sources.ts';
 
 const nothing = { onTouched: () => {}, onPolicies: () => {} };
 
@@ -16,9 +16,9 @@ it('leaves nothing on the signal of the program, however long policies are not a
   const client = {} as unknown as KubeClient;
   const clock = createManualClock();
   const end = new AbortController();
-  const world = createPolicyWorld({ client, clock, log: silentLogger });
-  world.join({ ...nothing, isWanted: () => false });
-  const running = world.run(end.signal);
+  const policySources = createPolicySources({ client, clock, log: silentLogger });
+  policySources.join({ ...nothing, isWanted: () => false });
+  const running = policySources.run(end.signal);
   for (let second = 0; second < 100; second += 1) await clock.step();
   await clock.awaited();
   expect(getEventListeners(end.signal, 'abort')).toHaveLength(1);
@@ -81,7 +81,7 @@ const groupOf = (app: string): [string, Group] => {
 
 describe('with two who enforce', () => {
   let clock: ManualClock;
-  let world: PolicyWorld;
+  let policySources: PolicySources;
   let end: AbortController;
   let running: Promise<void>;
   const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000 });
@@ -94,15 +94,15 @@ describe('with two who enforce', () => {
     watches = [];
     clock = createManualClock();
     end = new AbortController();
-    world = createPolicyWorld({ client, clock, log: silentLogger });
+    policySources = createPolicySources({ client, clock, log: silentLogger });
   });
   afterEach(async () => {
     end.abort();
     await running;
   });
   const start = async (): Promise<void> => {
-    running = world.run(end.signal);
-    await until(() => world.isKnown() && watches.length === 6);
+    running = policySources.run(end.signal);
+    await until(() => policySources.isKnown() && watches.length === 6);
   };
   const reader = (): PolicyReader & { touched: string[]; ports: number } => {
     const told = {
@@ -118,8 +118,8 @@ describe('with two who enforce', () => {
 
   it('has one watch of each resource, and tells each of its own groups', async () => {
     const [one, other] = [reader(), reader()];
-    world.join(one).follow(new Map([groupOf('web'), groupOf('both')]));
-    const joined = world.join(other);
+    policySources.join(one).follow(new Map([groupOf('web'), groupOf('both')]));
+    const joined = policySources.join(other);
     joined.follow(new Map([groupOf('db'), groupOf('both')]));
     await start();
     expect(lists.toSorted()).toEqual([
@@ -137,22 +137,22 @@ describe('with two who enforce', () => {
     const [[web], [both]] = [groupOf('web'), groupOf('both')];
     expect([one.touched, other.touched]).toEqual([[web, both], [both]]);
     joined.follow(new Map());
-    expect(world.groups.members(web)).toEqual(['10.0.0.97']);
-    expect(world.groups.selected(web)).toHaveLength(1);
+    expect(policySources.groups.members(web)).toEqual(['10.0.0.97']);
+    expect(policySources.groups.selected(web)).toHaveLength(1);
   });
 
   it('tells of pods that say something of ports, and of those that do not say it any more', async () => {
     const told = reader();
-    world.join(told);
+    policySources.join(told);
     await start();
     const annotations = { 'sdewan.akraino.org/ports': '[]' };
     push('pods', 'ADDED', pod('a', {}));
     push('pods', 'ADDED', pod('b', {}, annotations));
     await until(() => told.ports === 1);
-    expect(world.podsWithPorts().map(({ metadata }) => metadata.name)).toEqual(['b']);
+    expect(policySources.podsWithPorts().map(({ metadata }) => metadata.name)).toEqual(['b']);
     push('pods', 'MODIFIED', pod('b', {}, annotations));
     push('pods', 'MODIFIED', pod('b', {}));
-    await until(() => world.podsWithPorts().length === 0);
+    await until(() => policySources.podsWithPorts().length === 0);
     expect(told.ports).toBe(2);
   });
 
@@ -173,20 +173,21 @@ describe('with two who enforce', () => {
     const liar = pod('a', { app: 'web' }, { [NETWORK_STATUS_ANNOTATION]: said });
     served['pods'] = [{ ...liar, spec: { nodeName: 'n' } }];
     served['managednetworks'] = [network({})];
-    world.join(reader()).follow(new Map([[lan, { ...group, scope }]]));
+    policySources.join(reader()).follow(new Map([[lan, { ...group, scope }]]));
     await start();
-    const members = () => world.groups.members(lan);
+    const members = () => policySources.groups.members(lan);
     await until(() => members().join() === '?10.1.0.1');
     push('managednetworks', 'MODIFIED', network({ gateway: '10.1.0.1' }));
     await until(() => members().length === 0);
-    expect(world.groups.selected(lan)).toHaveLength(1);
+    expect(policySources.groups.selected(lan)).toHaveLength(1);
   });
 
   it('reads again a policy that found no room, when there is some', async () => {
-    world.join(reader());
+    policySources.join(reader());
     served['networkpolicies'] = Array.from({ length: 5 }, (_, at) => longPolicy(`p${at}`));
     await start();
-    const unread = () => world.policies().flatMap((one) => ('unread' in one ? one.name : []));
+    const unread = () =>
+      policySources.policies().flatMap((one) => ('unread' in one ? one.name : []));
     expect(unread()).toEqual(['p3', 'p4']);
     const [one, other] = served['networkpolicies'].splice(0, 2);
     push('networkpolicies', 'DELETED', one!);
@@ -194,7 +195,7 @@ describe('with two who enforce', () => {
     served['networkpolicies'].push(next);
     push('networkpolicies', 'ADDED', next);
     push('networkpolicies', 'DELETED', other!);
-    await until(() => world.policies().length === 4);
+    await until(() => policySources.policies().length === 4);
     expect(unread()).toEqual(['p3', 'p4']);
     clock.advance(10_000);
     await until(() => unread().length === 1);

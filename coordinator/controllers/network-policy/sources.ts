@@ -24,7 +24,7 @@ import {
   type WatchedPolicy,
 } from './kept.ts';
 
-export type PolicyWorldOptions = {
+export type PolicySourcesOptions = {
   client: KubeClient;
   clock: Clock;
   /** Marks what is ours in Neutron, in place of the uid of the cluster. */
@@ -34,7 +34,7 @@ export type PolicyWorldOptions = {
 
 /** What enforces policies somewhere. It is told what may have changed; each must return at once. */
 export type PolicyReader = {
-  /** Whether it needs the world now. */
+  /** Whether it needs the sources now. */
   isWanted: () => boolean;
   /** These of its groups have other members, or their pods other addresses. */
   onTouched: (groups: Touched) => void;
@@ -44,7 +44,7 @@ export type PolicyReader = {
   onPorts?: () => void;
 };
 
-export type PolicyWorld = {
+export type PolicySources = {
   /** The reader is told from now on, and its groups are those that it has said last. */
   join: (reader: PolicyReader) => { follow: (groups: ReadonlyMap<string, Group>) => void };
   /** What was made first comes first. */
@@ -61,7 +61,7 @@ export type PolicyWorld = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** Between looks whether anybody needs the world. */
+/** Between looks whether anybody needs them. */
 const UNWANTED_AGAIN_MS = 1_000;
 /** Between looks whether a policy that found no room would find some. */
 const ROOM_AGAIN_MS = 10_000;
@@ -69,7 +69,7 @@ const WITH_PORTS = 'yes';
 /** Whose uid lives as long as the cluster. */
 const CLUSTER_NAMESPACE = 'kube-system';
 
-export const createPolicyWorld = (options: PolicyWorldOptions): PolicyWorld => {
+export const createPolicySources = (options: PolicySourcesOptions): PolicySources => {
   const { client, clock, clusterId, log } = options;
   const readers = new Map<PolicyReader, ReadonlyMap<string, Group>>();
   const groups = createLiveGroups();
@@ -159,7 +159,7 @@ export const createPolicyWorld = (options: PolicyWorldOptions): PolicyWorld => {
   };
 };
 
-type MembersOptions = PolicyWorldOptions & {
+type MembersOptions = PolicySourcesOptions & {
   groups: LiveGroups;
   tell: (touched: Touched) => void;
   onPorts: () => void;

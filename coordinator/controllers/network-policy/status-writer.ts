@@ -12,14 +12,14 @@ import { atOnce } from '#shared/util/at-once.ts';
 import type { Compiled } from './desired.ts';
 import { keyOf, type PolicyPlace } from './objects.ts';
 import { ownStatusOf, type OwnStatus, type Status } from './status.ts';
-import type { PolicyWorld } from './sources.ts';
+import type { PolicySources } from './sources.ts';
 
 /** Statuses of one CNF. */
 const STATUSES_AT_ONCE = 4;
 
 export type StatusesDeps = {
   client: KubeClient;
-  world: PolicyWorld;
+  policySources: PolicySources;
   /** Uids of the pods of a CNF. */
   podsOf: (place: PolicyPlace) => ReadonlySet<string>;
   record: (event: RecordedEvent) => void;
@@ -28,7 +28,7 @@ export type StatusesDeps = {
 
 /** `isEnough`: no further one is begun. Returns the uids of policies whose turn did not come. */
 export const writeStatuses = async (
-  { client, podsOf, record, world, written }: StatusesDeps,
+  { client, podsOf, record, policySources, written }: StatusesDeps,
   place: PolicyPlace,
   {
     compiled,
@@ -36,7 +36,7 @@ export const writeStatuses = async (
   }: { compiled: ReadonlyMap<string, Compiled>; present: readonly PolicyEnforcement[] },
   { isEnough, signal }: { isEnough: () => boolean; signal: AbortSignal },
 ): Promise<string[]> => {
-  const { holdersOf, members, selected } = world.groups;
+  const { holdersOf, members, selected } = policySources.groups;
   const facts = { cnf: podsOf(place), holdersOf, members, purpose: place.purpose };
   const rest: string[] = [];
   await atOnce(present, STATUSES_AT_ONCE, async (object) => {
@@ -58,7 +58,7 @@ export const writeStatuses = async (
     if (isDeepStrictEqual(next, status)) return;
     const fence = { client, resource: policyEnforcementResource, object };
     written.note(await replaceStatus(fence, next, { signal }));
-    const watched = world.policy(spec.policy.uid);
+    const watched = policySources.policy(spec.policy.uid);
     if (watched)
       for (const event of eventsOf(place, status, next)) record({ object: watched, ...event });
   });

@@ -116,7 +116,7 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
     clock,
     log,
     name: 'network-ports',
-    world: () => (sources.isKnown() ? true : undefined),
+    facts: () => (sources.isKnown() ? true : undefined),
     markAll: () => {
       sources.forgetWrites();
       sources.markAll();

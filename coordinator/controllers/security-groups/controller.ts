@@ -13,7 +13,7 @@ import {
 } from '#shared/kube/controller.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { AnyPolicy, WatchedPod } from '../network-policy/kept.ts';
-import type { PolicyWorld } from '../network-policy/sources.ts';
+import type { PolicySources } from '../network-policy/sources.ts';
 import { isAbsent, isOvertakenInNeutron, NeutronError } from '../../neutron/errors.ts';
 import type { Neutron } from '../../neutron/neutron.ts';
 import { createAnnouncer } from './events.ts';
@@ -36,7 +36,7 @@ import { wantedOf, type WantedFacts, type WantedResult } from './wanted.ts';
 
 export type SecurityGroupsDeps = ControllerDeps & {
   client: KubeClient;
-  world: PolicyWorld;
+  policySources: PolicySources;
   neutron: Neutron;
   /** Between whole looks at Neutron. */
   resyncMs: number;
@@ -76,12 +76,12 @@ export const createSecurityGroupsController = (
   const { client, clock, log, neutron, record, resyncMs } = deps;
   const givenPorts = deps.portsInNeutron ?? (() => []);
   const portsInNeutron = (): readonly GivenPort[] => givenPorts() ?? [];
-  const world = withGiven(deps.world, portsInNeutron);
+  const policySources = withGiven(deps.policySources, portsInNeutron);
   const mark = (): void => controller.mark(KEY);
-  const policies = followPolicies(world, mark);
+  const policies = followPolicies(policySources, mark);
   const nodes = watchNodes({ client, clock, log }, mark);
   const present = createPresent({ neutron, clock, resyncMs });
-  const announcer = createAnnouncer({ world, record, clock });
+  const announcer = createAnnouncer({ policySources, record, clock });
   const outages = createOutages(clock);
   const guards = createGuards(deps.onGuards);
   let overtaken = 0;
@@ -117,8 +117,8 @@ export const createSecurityGroupsController = (
   const failed = (cause: OutageCause, startedAt: number): { failed: string; againInMs: number } => {
     const againInMs = outages.failed(startedAt);
     if (isWorthTelling(cause, outages.lastsMs())) {
-      const ports = namedPorts(portsIn(world.podsWithPorts(), portsInNeutron()));
-      const members = createMembers({ ...world.groups, ports });
+      const ports = namedPorts(portsIn(policySources.podsWithPorts(), portsInNeutron()));
+      const members = createMembers({ ...policySources.groups, ports });
       announcer.failing({ policies: policies(), members, cause });
     }
     return { failed: cause.reason, againInMs };
@@ -126,7 +126,7 @@ export const createSecurityGroupsController = (
 
   const bring = async (cluster: string, signal: AbortSignal): Promise<Outcome> => {
     const given = portsInNeutron();
-    const watched = world.podsWithPorts();
+    const watched = policySources.podsWithPorts();
     const withPorts = portsIn(watched, given);
     const there = await present.look(cluster, idsIn(withPorts), signal);
     const claims = portClaimsOf(withPorts, there.ports);
@@ -134,7 +134,7 @@ export const createSecurityGroupsController = (
       {
         cluster,
         policies: policies(),
-        members: createMembers({ ...world.groups, ports: claims.ports }),
+        members: createMembers({ ...policySources.groups, ports: claims.ports }),
         ports: claims.ports.map(({ id }) => id),
         nodeAddresses: nodes.store.list().flatMap(({ addresses }) => addresses),
         present: there,
@@ -149,7 +149,7 @@ export const createSecurityGroupsController = (
     if (isShort) return { failed: 'QuotaExceeded', againInMs: Math.min(QUOTA_AGAIN_MS, resyncMs) };
     if (unwritten.length > 0) return { failed: 'Forbidden', againInMs: resyncMs };
     // The watch of pods is behind that of their NetworkPorts, and tells nothing of those.
-    const isBehind = given.some(({ pod }) => world.pod(pod) === undefined);
+    const isBehind = given.some(({ pod }) => policySources.pod(pod) === undefined);
     return { againInMs: isBehind ? SOON_MS : present.nextReadInMs() };
   };
 
@@ -157,10 +157,12 @@ export const createSecurityGroupsController = (
     ...deps,
     name: 'security-groups',
     sources: [nodes],
-    world: () => {
+    facts: () => {
       const areNodesKnown = nodes.state.listed || nodes.state.phase === 'Forbidden';
       // Groups of ports that are not listed yet would be taken off.
-      return world.isKnown() && areNodesKnown && givenPorts() ? world.cluster() : undefined;
+      return policySources.isKnown() && areNodesKnown && givenPorts()
+        ? policySources.cluster()
+        : undefined;
     },
     markAll: () => {
       // Another coordinator may have written, or waited.
@@ -204,18 +206,27 @@ const createGuards = (onGuards: SecurityGroupsDeps['onGuards']) => {
 };
 
 /** Pods with NetworkPorts say nothing of their ports themselves. */
-const withGiven = (world: PolicyWorld, given: () => readonly GivenPort[]): PolicyWorld => ({
-  ...world,
+const withGiven = (
+  policySources: PolicySources,
+  given: () => readonly GivenPort[],
+): PolicySources => ({
+  ...policySources,
   podsWithPorts: () => [
-    ...new Set([...world.podsWithPorts(), ...given().flatMap(({ pod }) => world.pod(pod) ?? [])]),
+    ...new Set([
+      ...policySources.podsWithPorts(),
+      ...given().flatMap(({ pod }) => policySources.pod(pod) ?? []),
+    ]),
   ],
 });
 
 /** The NetworkPolicies as they are now. What they select is followed. */
-const followPolicies = (world: PolicyWorld, mark: () => void): (() => readonly AnyPolicy[]) => {
+const followPolicies = (
+  policySources: PolicySources,
+  mark: () => void,
+): (() => readonly AnyPolicy[]) => {
   /** Undefined: they have changed, or are not read yet. */
   let policies: readonly AnyPolicy[] | undefined;
-  const reader = world.join({
+  const reader = policySources.join({
     isWanted: () => true,
     onTouched: mark,
     onPolicies: () => {
@@ -226,7 +237,7 @@ const followPolicies = (world: PolicyWorld, mark: () => void): (() => readonly A
   });
   return () => {
     if (policies) return policies;
-    policies = world.policies().filter(({ kind }) => kind === 'NetworkPolicy');
+    policies = policySources.policies().filter(({ kind }) => kind === 'NetworkPolicy');
     reader.follow(new Map(policies.flatMap(selectorsOf)));
     return policies;
   };

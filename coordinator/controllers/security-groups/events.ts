@@ -10,7 +10,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { POLICY_GROUPS_ANNOTATION } from '#shared/names.ts';
 import { few } from '#shared/util/few.ts';
 import type { AnyPolicy, WatchedPod } from '../network-policy/kept.ts';
-import type { PolicyWorld } from '../network-policy/sources.ts';
+import type { PolicySources } from '../network-policy/sources.ts';
 import type { PortClaims } from './claims.ts';
 import type { Members } from './members.ts';
 import type { OutageCause } from '../../neutron/outage.ts';
@@ -31,7 +31,7 @@ type Failing = { policies: readonly AnyPolicy[]; members: Members; cause: Outage
 type Said = Omit<RecordedEvent, 'object' | 'once'>;
 
 export type AnnouncerOptions = {
-  world: Pick<PolicyWorld, 'policy' | 'podsWithPorts'>;
+  policySources: Pick<PolicySources, 'policy' | 'podsWithPorts'>;
   record: (event: RecordedEvent) => void;
   clock: Pick<Clock, 'monotonic'>;
 };
@@ -45,7 +45,11 @@ export type NeutronAnnouncer = {
   failing: (failing: Failing) => void;
 };
 
-export const createAnnouncer = ({ world, record, clock }: AnnouncerOptions): NeutronAnnouncer => {
+export const createAnnouncer = ({
+  policySources,
+  record,
+  clock,
+}: AnnouncerOptions): NeutronAnnouncer => {
   type Told = { text: string; at: number };
   /** By uid of a policy or a pod. */
   let said = new Map<string, Told>();
@@ -74,8 +78,11 @@ export const createAnnouncer = ({ world, record, clock }: AnnouncerOptions): Neu
         told.add(uid);
         if (isNews(event, said.get(uid))) tell(object, event);
       };
-      for (const { uid } of policies) tellOf(world.policy(uid), saidOf(uid, result, present));
-      const pods = new Map(world.podsWithPorts().map((watched) => [watched.pod.uid, watched]));
+      for (const { uid } of policies)
+        tellOf(policySources.policy(uid), saidOf(uid, result, present));
+      const pods = new Map(
+        policySources.podsWithPorts().map((watched) => [watched.pod.uid, watched]),
+      );
       for (const { pod, reason, message } of claims.unguarded)
         tellOf(pods.get(pod.uid), {
           type: 'Warning',
@@ -102,13 +109,13 @@ export const createAnnouncer = ({ world, record, clock }: AnnouncerOptions): Neu
       for (const policy of policies) {
         const pods = ownSelectorOf(policy);
         if (pods && members.of(pods).ports.length > 0)
-          tellOnce(world.policy(policy.uid), {
+          tellOnce(policySources.policy(policy.uid), {
             type: 'Warning',
             reason: 'NeutronUnavailable',
             message: `Neutron does not follow the policy: ${cause.message}; what it had of the policy stays in force, and it is tried again`,
           });
       }
-      const pods = world.podsWithPorts();
+      const pods = policySources.podsWithPorts();
       for (const pod of pods)
         if (waits(pod))
           tellOnce(pod, {

@@ -12,7 +12,7 @@ import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
-import type { PolicyReader, PolicyWorld } from '../network-policy/sources.ts';
+import type { PolicyReader, PolicySources } from '../network-policy/sources.ts';
 import { NeutronError } from '../../neutron/errors.ts';
 import { causeOf, createOutages } from '../../neutron/outage.ts';
 import { createSecurityGroupsController, type GivenPort } from './controller.ts';
@@ -64,7 +64,7 @@ let failingMs: () => number;
 /** What the API server refuses. */
 let refused: 'nodes' | 'annotations' | undefined;
 
-const world: PolicyWorld = {
+const policySources: PolicySources = {
   join: (joined) => {
     reader = joined;
     return { follow: () => undefined };
@@ -78,7 +78,7 @@ const world: PolicyWorld = {
       policies: POLICIES.map(({ policy }) => policy),
       pods: PODS.map(({ pod }) => pod),
     }),
-  } as PolicyWorld['groups'],
+  } as PolicySources['groups'],
   cluster: () => '01234567',
   isKnown: () => true,
   run: async () => undefined,
@@ -134,7 +134,7 @@ const start = async (): Promise<void> => {
     leadership: ALWAYS_LEADING,
     metrics: NO_METRICS,
     neutron,
-    world,
+    policySources,
     portsInNeutron: () => given,
     resyncMs: 60_000,
     record: (event) => void events.push(event),

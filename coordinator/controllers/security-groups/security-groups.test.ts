@@ -1,5 +1,5 @@
 /**
- * Worlds → Neutron in memory, and what its groups let pass: what is wanted, the way to it, quotas,
+ * Scenarios → Neutron in memory, and what its groups let pass: what is wanted, the way to it, quotas,
  * and what others have made.
  */
 import * as fc from 'fast-check';
@@ -49,7 +49,7 @@ const policy = (name: string, spec: object): Policy => ({
   spec: networkPolicySpecSchema.parse(spec),
 });
 
-type World = {
+type Scenario = {
   policies: readonly Policy[];
   labels?: Readonly<Record<string, Labels>>;
   /** Pods of another tenant, without ports of ours. */
@@ -71,7 +71,7 @@ const { signal } = new AbortController();
 
 const planFor = async (
   neutron: MemoryNeutron,
-  { policies, labels = {}, others = [], namespaces = {} }: World,
+  { policies, labels = {}, others = [], namespaces = {} }: Scenario,
   isQuotaAsked = true,
 ): Promise<{ steps: NeutronStep[]; result: WantedResult; apply: () => Promise<void> }> => {
   const present = await readPresent(neutron, CLUSTER, signal);
@@ -97,10 +97,10 @@ const planFor = async (
   return { steps, result, apply: () => applySteps(steps, { neutron, present, signal }) };
 };
 
-const bring = async (neutron: MemoryNeutron, world: World): Promise<WantedResult> => {
-  const { result, apply } = await planFor(neutron, world);
+const bring = async (neutron: MemoryNeutron, scenario: Scenario): Promise<WantedResult> => {
+  const { result, apply } = await planFor(neutron, scenario);
   await apply();
-  expect((await planFor(neutron, world)).steps).toEqual([]);
+  expect((await planFor(neutron, scenario)).steps).toEqual([]);
   return result;
 };
 
@@ -155,10 +155,10 @@ it('makes one PUT for a label that changes, and nothing else', async () => {
 
 it('writes nothing where all is as it should be', async () => {
   const neutron = memory();
-  const world = { policies: [policy('p', fromLabel('web'))] };
-  await bring(neutron, world);
+  const scenario = { policies: [policy('p', fromLabel('web'))] };
+  await bring(neutron, scenario);
   neutron.calls.length = 0;
-  await bring(neutron, world);
+  await bring(neutron, scenario);
   expect(neutron.calls.filter((call) => !call.startsWith('GET'))).toEqual([]);
 });
 
@@ -183,8 +183,8 @@ describe('what others have made', () => {
 
   it('is put right in our groups: a rule more, a rule less, a group taken from a port', async () => {
     const neutron = memory();
-    const world = { policies: [policy('p', fromLabel('web'))], labels: { a: { app: 'web' } } };
-    await bring(neutron, world);
+    const scenario = { policies: [policy('p', fromLabel('web'))], labels: { a: { app: 'web' } } };
+    await bring(neutron, scenario);
     const before = passing(neutron);
     const group = [...neutron.state.groups.values()].find(
       ({ name }) => name.endsWith('/IN') && name.includes('policy'),
@@ -195,15 +195,15 @@ describe('what others have made', () => {
     await neutron.deleteRule(group.security_group_rules[0]!.id);
     const [port] = await neutron.ports();
     await neutron.setPortGroups(port!, []);
-    await bring(neutron, world);
+    await bring(neutron, scenario);
     expect(passing(neutron)).toEqual(before);
   });
 });
 
 it('finds groups and rules that were made twice, and leaves one', async () => {
   const neutron = memory();
-  const world = { policies: [policy('p', fromLabel('web'))], labels: { a: { app: 'web' } } };
-  await bring(neutron, world);
+  const scenario = { policies: [policy('p', fromLabel('web'))], labels: { a: { app: 'web' } } };
+  await bring(neutron, scenario);
   const before = passing(neutron);
   const size = neutron.state.groups.size;
   for (const { name } of Array.from(neutron.state.groups.values())) {
@@ -216,7 +216,7 @@ it('finds groups and rules that were made twice, and leaves one', async () => {
   )!;
   // What Neutron does when ten ask at a time.
   group.security_group_rules.push({ ...group.security_group_rules[0]!, id: 'twin' });
-  await bring(neutron, world);
+  await bring(neutron, scenario);
   expect(neutron.state.groups.size).toBe(size);
   expect(neutron.state.groups.get(group.id)?.security_group_rules).toHaveLength(2);
   expect(passing(neutron)).toEqual(before);
@@ -359,12 +359,12 @@ describe('what another tenant does', () => {
       anywhere('web'),
     );
     const wide = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`is-${at}`, 'x']));
-    const world = { policies: [many], labels, others: [numbers], namespaces: { theirs: wide } };
+    const scenario = { policies: [many], labels, others: [numbers], namespaces: { theirs: wide } };
     const fresh = memory();
     const changed = memory();
-    await bring(changed, { ...world, policies: [egressTo(anywhere('web'))] });
+    await bring(changed, { ...scenario, policies: [egressTo(anywhere('web'))] });
     for (const neutron of [fresh, changed]) {
-      const { enforced, refused } = await bring(neutron, world);
+      const { enforced, refused } = await bring(neutron, scenario);
       expect(refused.get('policy-out')).toMatchObject({ reason: 'TooLarge' });
       expect(enforced.get('policy-out')).toEqual(['port-a']);
       expect([passes(neutron, 'a', 'b'), passes(neutron, 'a', 'c')]).toEqual([false, false]);
@@ -472,7 +472,7 @@ it('says nothing of one that is too large, but selects none of our ports', async
   expect([...refused]).toEqual([]);
 });
 
-describe('on the way from one world to another', () => {
+describe('on the way from one scenario to another', () => {
   const label = fc.constantFrom('a', 'b', 'c');
   const selector = label.map((name) => ({ matchLabels: { app: name } }));
   const peers = fc.array(
@@ -510,14 +510,14 @@ describe('on the way from one world to another', () => {
   const spec = fc
     .tuple(fc.oneof(fc.constant({}), selector), rules, rules)
     .map(([podSelector, into, out]) => specOf(podSelector, into, out));
-  const world = fc
+  const scenario = fc
     .tuple(fc.array(spec, { maxLength: 3 }), fc.tuple(label, label, label))
-    .map(([specs, apps]): World => ({
+    .map(([specs, apps]): Scenario => ({
       policies: specs.map((of, at) => policy(String(at), of)),
       labels: Object.fromEntries(NAMES.map((name, at) => [name, { app: apps[at] ?? '' }])),
     }));
 
-  const walk = async (first: World, second: World) => {
+  const walk = async (first: Scenario, second: Scenario) => {
     const neutron = memory();
     await bring(neutron, first);
     const before = passing(neutron);
@@ -532,7 +532,7 @@ describe('on the way from one world to another', () => {
 
   it('passes nothing that is denied before and after', async () => {
     await fc.assert(
-      fc.asyncProperty(world, world, async (first, second) => {
+      fc.asyncProperty(scenario, scenario, async (first, second) => {
         const { before, between, after } = await walk(first, second);
         const leaks = ALL.filter(
           (_, at) => !before[at] && !after[at] && between.some((now) => now[at]),
@@ -570,9 +570,9 @@ describe('on the way from one world to another', () => {
 
 it('finds an answer that was lost when Neutron is read again', async () => {
   const neutron = memory();
-  const world = { policies: [policy('p', fromLabel('web'))], labels: { a: { app: 'web' } } };
+  const scenario = { policies: [policy('p', fromLabel('web'))], labels: { a: { app: 'web' } } };
   for (let lost = 0; lost < 12; lost += 1) {
-    const { apply } = await planFor(neutron, world);
+    const { apply } = await planFor(neutron, scenario);
     let writes = 0;
     neutron.onWrite = () => {
       writes += 1;
@@ -583,8 +583,8 @@ it('finds an answer that was lost when Neutron is read again', async () => {
     neutron.onWrite = () => undefined;
   }
   const once = memory();
-  await bring(once, world);
-  await bring(neutron, world);
+  await bring(once, scenario);
+  await bring(neutron, scenario);
   expect(passing(neutron)).toEqual(passing(once));
   expect(neutron.state.groups.size).toBe(once.state.groups.size);
 });

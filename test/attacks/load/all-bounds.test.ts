@@ -15,7 +15,7 @@ import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-
 import { workloadResources } from '../../../coordinator/sources/workload.ts';
 import { post } from '../../integration/coordinator/agent.ts';
 import { createRunningPod, tokenFor } from '../../integration/coordinator/pods.ts';
-import { createWorld, type World } from '../../integration/coordinator/world.ts';
+import { createFixture, type Fixture } from '../../integration/coordinator/fixture.ts';
 import { eventually, pause } from '../../integration/support/eventually.ts';
 import { createControlGroup, nodeOptions, type ControlGroup } from '../control-group.ts';
 import { zoneWith } from '../largest.ts';
@@ -43,18 +43,18 @@ const networkPolicies: ResourceType = {
   schema: objectSchema,
 };
 
-let world: World;
+let fixture: Fixture;
 let group: ControlGroup | undefined;
 const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
 beforeAll(async () => {
   group = await createControlGroup();
   const env = { SDEWAN_WATCH_NAMESPACE: '', NODE_OPTIONS: await nodeOptions() };
   const grants = await rightsOnWorkloads();
-  world = await createWorld({ group, env, grants, silentAfterMs: 3_600_000 });
+  fixture = await createFixture({ group, env, grants, silentAfterMs: 3_600_000 });
 });
 afterAll(async () => {
   await dispatcher.close();
-  await world.close();
+  await fixture.close();
   await group?.end();
 });
 
@@ -122,16 +122,19 @@ const reportOf = (rules: readonly { uid: string; name: string }[]): string =>
 /** How many of its reports were taken. */
 const report = async (namespace: string, pods: number): Promise<number> => {
   const zones = await makeMany(RULES, (at) =>
-    world.client.create(firewallZone, zoneWith(0)(namespace, `z-${at}`)),
+    fixture.client.create(firewallZone, zoneWith(0)(namespace, `z-${at}`)),
   );
   const rules = zones.map(({ metadata: { uid, name } }) => ({ uid, name }));
   const statuses = await makeMany(pods, async (at) => {
     const pod = `cnf-${at}`;
-    const token = await tokenFor(world, await createRunningPod(world, { name: pod, namespace }));
+    const token = await tokenFor(
+      fixture,
+      await createRunningPod(fixture, { name: pod, namespace }),
+    );
     const body = reportOf(rules);
     // A pod that is not known yet is refused before its report is read.
     for (;;) {
-      const sent = post(world, dispatcher, { namespace, pod, token, body });
+      const sent = post(fixture, dispatcher, { namespace, pod, token, body });
       const status = await sent.then((answer) => answer.status).catch(() => 0);
       if (status === 200 || status === 413 || status === 429) return status;
       await pause(200);
@@ -141,21 +144,21 @@ const report = async (namespace: string, pods: number): Promise<number> => {
 };
 
 it(`${NAMESPACES} namespaces at their bounds leave the coordinator its memory, and the next one is served`, async () => {
-  const { now } = memoryOf(world.coordinator.pid);
+  const { now } = memoryOf(fixture.coordinator.pid);
   let taken = 0;
   for (let tenant = 0; tenant < NAMESPACES; tenant += 1) {
-    const namespace = await world.cluster.createNamespace('tenant');
+    const namespace = await fixture.cluster.createNamespace('tenant');
     await makeMany(POLICIES, (at) =>
-      world.client.create(networkPolicies, policyOf(namespace, `p-${at}`)),
+      fixture.client.create(networkPolicies, policyOf(namespace, `p-${at}`)),
     );
     taken += await report(namespace, PODS);
   }
-  const edge = await world.cluster.createNamespace('edge');
+  const edge = await fixture.cluster.createNamespace('edge');
   const labels = { sdewanPurpose: 'cnf-1' };
   const annotations = { 'sdewan.akraino.org/policy-networks': 'cluster' };
   const [deployments] = workloadResources;
   if (!deployments) throw new Error('there is no resource of Deployments');
-  await world.client.create(deployments, {
+  await fixture.client.create(deployments, {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name: 'cnf-1', namespace: edge, labels },
@@ -178,19 +181,19 @@ it(`${NAMESPACES} namespaces at their bounds leave the coordinator its memory, a
       },
     },
   });
-  const { list } = world.client;
+  const { list } = fixture.client;
   const carried = async (): Promise<number> =>
     (await list(policyEnforcementResource, { namespace: edge, pageSize: 50 })).items.length;
   await expect
     .poll(carried, { interval: 2_000 })
     .toBeGreaterThanOrEqual(Math.floor(0.9 * NAMESPACES * POLICIES));
-  const next = await world.cluster.createNamespace('next');
+  const next = await fixture.cluster.createNamespace('next');
   expect(await report(next, FEW)).toBe(FEW);
   await eventually(async () => {
     const key = { namespace: next, name: 'z-0' };
-    return (await world.client.get(firewallZone, key)).status;
+    return (await fixture.client.get(firewallZone, key)).status;
   }).toBeDefined();
-  const { peak } = memoryOf(world.coordinator.pid);
+  const { peak } = memoryOf(fixture.coordinator.pid);
   console.log(
     `${NAMESPACES} namespaces, ${taken} of ${NAMESPACES * PODS} reports of them taken: ${now} MiB before, at most ${peak} MiB`,
   );

@@ -9,8 +9,8 @@ import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { rbacResources } from '../../../coordinator/admission/buckets/bindings.ts';
 import { podResource, workloadResources } from '../../../coordinator/sources/workload.ts';
 import { serviceResource } from '../../../coordinator/controllers/generated-rules/kubernetes-services/service.ts';
-import type { World } from '../../integration/admission/world.ts';
-import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
+import type { Fixture } from '../../integration/admission/fixture.ts';
+import { createLimitedCoordinator, peakBefore, peakOnceItServes } from '../limited-coordinator.ts';
 import { makeMany } from '../many.ts';
 
 /** How many of each kind. */
@@ -23,14 +23,14 @@ const LARGE = 'x'.repeat(240_000);
  */
 const MORE_AT_MOST = 1.2;
 
-let world: World;
+let fixture: Fixture;
 /** The most memory, in MiB, of a coordinator without any of them. */
 let base: number;
 beforeAll(async () => {
-  world = await createLimitedWorld();
-  base = await peakBefore(world);
+  fixture = await createLimitedCoordinator();
+  base = await peakBefore(fixture);
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const labels = { sdewanPurpose: 'cnf-1' };
 const template = (annotation: string) => ({
@@ -99,22 +99,22 @@ const attacks: Record<string, Attack> = {
 
 describe('as large as the API server takes them', () => {
   it.each(Object.entries(attacks))('%s leave the coordinator small', async (what, attack) => {
-    await world.stopCoordinator();
+    await fixture.stopCoordinator();
     // Admission of this installation looks at labelled namespaces only: all of them are there when
     // the coordinator starts.
-    const full = await world.cluster.createNamespace('kept');
+    const full = await fixture.cluster.createNamespace('kept');
     await makeMany(COUNT, (at) => {
       const one = attack.object(`large-${at}`);
       const metadata = { ...one.metadata, namespace: full };
-      return world.client.create(
+      return fixture.client.create(
         { ...attack.resource, schema: objectSchema },
         { ...one, metadata },
       );
     });
-    await world.startCoordinator();
-    const peak = await peakOnceItServes(world);
+    await fixture.startCoordinator();
+    const peak = await peakOnceItServes(fixture);
     console.log(`${COUNT} ${what}: at most ${peak} MiB, ${base} without them`);
     expect(peak - base).toBeLessThan(MORE_AT_MOST * ((COUNT * LARGE.length) / BYTES_PER_MEBIBYTE));
-    await world.kubectl('delete', 'namespace', full, '--wait=false');
+    await fixture.kubectl('delete', 'namespace', full, '--wait=false');
   });
 });

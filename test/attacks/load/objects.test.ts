@@ -11,9 +11,9 @@ import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { isStatusWritten } from '../../stack/rules.ts';
-import type { World } from '../../integration/admission/world.ts';
+import type { Fixture } from '../../integration/admission/fixture.ts';
 import { largestFirewallRule, largestSite, zoneWith } from '../largest.ts';
-import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
+import { createLimitedCoordinator, peakBefore, peakOnceItServes } from '../limited-coordinator.ts';
 import { makeMany } from '../many.ts';
 
 /**
@@ -39,37 +39,37 @@ const PATIENCE = { timeout: 300_000, interval: 100 };
 
 type Watched = KubeObject & { status?: object };
 
-let world: World;
+let fixture: Fixture;
 /** The most memory, in MiB, of a coordinator without any of them. */
 let base: number;
 beforeAll(async () => {
-  world = await createLimitedWorld();
-  base = await peakBefore(world);
+  fixture = await createLimitedCoordinator();
+  base = await peakBefore(fixture);
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const createMany = (
   resource: ResourceType,
   count: number,
   object: (name: string) => NewObject,
 ): Promise<object[]> =>
-  makeMany(count, (at) => world.client.create(resource, object(`rule-${at}`)));
+  makeMany(count, (at) => fixture.client.create(resource, object(`rule-${at}`)));
 
 describe('rules with large annotations', () => {
   it('leave the coordinator small, and other namespaces alone, when they are there already', async () => {
-    await world.stopCoordinator();
+    await fixture.stopCoordinator();
     // The policies of this installation look at labelled namespaces only.
-    const full = await world.cluster.createNamespace('full');
+    const full = await fixture.cluster.createNamespace('full');
     await createMany(firewallZone, RULES, (name) => zoneWith(ANNOTATION_BYTES)(full, name));
     const startedAt = performance.now();
-    await world.startCoordinator();
+    await fixture.startCoordinator();
     const readyAfter = performance.now() - startedAt;
-    const peak = await peakOnceItServes(world);
+    const peak = await peakOnceItServes(fixture);
     console.log(
       `${RULES} rules with ${ANNOTATION_BYTES} B: at most ${peak} MiB, ${base} without them, ready after ${Math.round(readyAfter)} ms`,
     );
-    await world.kubectl('delete', 'namespace', full, '--wait=false');
-    const rest = async () => (await world.kubectl('get', 'namespace', full, '-o', 'name')).stdout;
+    await fixture.kubectl('delete', 'namespace', full, '--wait=false');
+    const rest = async () => (await fixture.kubectl('get', 'namespace', full, '-o', 'name')).stdout;
     await expect.poll(rest, { interval: 500 }).toBe('');
     expect(peak).toBeLessThan(200);
     // All of them weigh 72 MiB: 16 to 36 more were seen, and 143 with 400 that are kept whole.
@@ -83,15 +83,15 @@ describe('rules with large annotations', () => {
     'leave the coordinator small, and others their turn, at the largest permitted size: $what',
     async (attack) => {
       const { what, resource, object } = attack;
-      await world.stopCoordinator();
-      const full = await world.cluster.createNamespace('largest');
-      const other = await world.cluster.createNamespace('other');
+      await fixture.stopCoordinator();
+      const full = await fixture.cluster.createNamespace('largest');
+      const other = await fixture.cluster.createNamespace('other');
       await createMany(resource, LARGEST, (name) => object(full, name));
       // The last of each list.
-      await world.client.create(resource, object(other, 'theirs'));
+      await fixture.client.create(resource, object(other, 'theirs'));
       const order = await orderOfStatuses(resource, [full, other]);
-      await world.startCoordinator();
-      const peak = await peakOnceItServes(world);
+      await fixture.startCoordinator();
+      const peak = await peakOnceItServes(fixture);
       const theirs = `${other}/theirs`;
       await expect.poll(() => order.has(theirs), PATIENCE).toBe(true);
       const before = [...order].indexOf(theirs);
@@ -101,7 +101,7 @@ describe('rules with large annotations', () => {
       expect(peak - base).toBeLessThan(LARGEST_MEBIBYTES);
       expect(before).toBeLessThan(LARGEST / 4);
       await expect.poll(() => order.size, PATIENCE).toBeGreaterThanOrEqual(LARGEST + 1);
-      await world.kubectl('delete', 'namespace', full, other, '--wait=false');
+      await fixture.kubectl('delete', 'namespace', full, other, '--wait=false');
     },
   );
 
@@ -114,7 +114,7 @@ describe('rules with large annotations', () => {
     namespaces: readonly string[],
   ): Promise<ReadonlySet<string>> => {
     const order = new Set<string>();
-    await world.cluster.api.watch<Watched>(`/apis/${group}/${version}/${plural}`, {
+    await fixture.cluster.api.watch<Watched>(`/apis/${group}/${version}/${plural}`, {
       onChange: (object) => {
         const { namespace, name } = object.metadata;
         if (isStatusWritten(object) && namespaces.includes(namespace))
@@ -126,9 +126,9 @@ describe('rules with large annotations', () => {
   };
 
   it('are refused', async () => {
-    const namespace = await world.createNamespace();
+    const namespace = await fixture.createNamespace();
     await expect(
-      world.client.create(firewallZone, zoneWith(ANNOTATION_BYTES)(namespace, 'large')),
+      fixture.client.create(firewallZone, zoneWith(ANNOTATION_BYTES)(namespace, 'large')),
     ).rejects.toThrow('metadata.annotations: must be at most');
   });
 });

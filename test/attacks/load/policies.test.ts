@@ -8,8 +8,8 @@ import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { MAX_SELECTORS } from '#shared/policy/bounds.ts';
 import { policyEnforcementResource } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { POLICIES_OF_A_NAMESPACE } from '../../../coordinator/controllers/network-policy/policy-shares.ts';
-import type { World } from '../../integration/admission/world.ts';
-import { createLimitedWorld, peakOnceItServes } from '../limited-world.ts';
+import type { Fixture } from '../../integration/admission/fixture.ts';
+import { createLimitedCoordinator, peakOnceItServes } from '../limited-coordinator.ts';
 import { makeMany } from '../many.ts';
 
 /** As many as the bounds are for; by day a part of them. */
@@ -30,11 +30,11 @@ const networkPolicies: ResourceType = {
   schema: objectSchema,
 };
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await createLimitedWorld();
+  fixture = await createLimitedCoordinator();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const policyOf = (namespace: string, name: string) => {
   const selectors = Array.from({ length: MAX_SELECTORS / POLICIES }, (_, at) => ({
@@ -52,10 +52,10 @@ const policyOf = (namespace: string, name: string) => {
 };
 
 it(`${NAMESPACES} namespaces at the bounds of policies leave the coordinator its memory, and are carried`, async () => {
-  const edge = await world.createNamespace();
+  const edge = await fixture.createNamespace();
   const labels = { sdewanPurpose: 'cnf-1' };
   const annotations = { 'sdewan.akraino.org/policy-networks': 'cluster' };
-  const { stderr } = await world.apply([
+  const { stderr } = await fixture.apply([
     {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
@@ -79,7 +79,7 @@ it(`${NAMESPACES} namespaces at the bounds of policies leave the coordinator its
     },
   ]);
   expect(stderr).toBe('');
-  const tenants = await makeMany(NAMESPACES, () => world.createNamespace());
+  const tenants = await makeMany(NAMESPACES, () => fixture.createNamespace());
   const [first = ''] = tenants;
   expect(POLICIES * JSON.stringify(policyOf(first, 'p').spec).length).toBeGreaterThan(
     0.9 * POLICIES_OF_A_NAMESPACE,
@@ -89,15 +89,15 @@ it(`${NAMESPACES} namespaces at the bounds of policies leave the coordinator its
   );
   await makeMany(all.length, async (at) => {
     const one = all[at];
-    if (one) await world.client.create(networkPolicies, one);
+    if (one) await fixture.client.create(networkPolicies, one);
   });
-  const { list } = world.client;
+  const { list } = fixture.client;
   const carried = async (): Promise<number> =>
     (await list(policyEnforcementResource, { namespace: edge, pageSize: 50 })).items.length;
   await expect.poll(carried, { interval: LOOK_MS }).toBeGreaterThan(0.9 * all.length);
-  const peak = await peakOnceItServes(world);
+  const peak = await peakOnceItServes(fixture);
   console.log(`${all.length} policies of ${NAMESPACES} namespaces: ${peak.toFixed(0)} MiB at most`);
-  await world.stopCoordinator();
-  await world.startCoordinator();
-  console.log(`at the start of a coordinator: ${(await peakOnceItServes(world)).toFixed(0)} MiB`);
+  await fixture.stopCoordinator();
+  await fixture.startCoordinator();
+  console.log(`at the start of a coordinator: ${(await peakOnceItServes(fixture)).toFixed(0)} MiB`);
 });

@@ -9,7 +9,7 @@ import { REPORT_VERSION, type RuleReport } from '#shared/protocol/report.ts';
 import { createPod, createRunningPod, tokenFor } from '../../integration/coordinator/pods.ts';
 import { post } from '../../integration/coordinator/agent.ts';
 import { createRule } from '../../integration/coordinator/rules.ts';
-import { createWorld, type World } from '../../integration/coordinator/world.ts';
+import { createFixture, type Fixture } from '../../integration/coordinator/fixture.ts';
 import { createControlGroup, type ControlGroup } from '../control-group.ts';
 import { memoryOf } from '../memory.ts';
 
@@ -19,16 +19,16 @@ const WORDS = 780;
 const PAGES = 20;
 const FLIPS = 300;
 
-let world: World;
+let fixture: Fixture;
 const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
 let group: ControlGroup | undefined;
 beforeAll(async () => {
   group = await createControlGroup();
-  world = await createWorld({ group });
+  fixture = await createFixture({ group });
 });
 afterAll(async () => {
   await dispatcher.close();
-  await world.close();
+  await fixture.close();
   await group?.end();
 });
 
@@ -62,58 +62,58 @@ const reportOf = (rules: readonly object[], changes: object = {}): string =>
   });
 
 const send = async (pod: string, token: string, body: string): Promise<number> =>
-  (await post(world, dispatcher, { namespace: world.namespace, pod, token, body })).status;
+  (await post(fixture, dispatcher, { namespace: fixture.namespace, pod, token, body })).status;
 
 describe('reports of a tenant', () => {
   it('are refused for pods that no node runs', async () => {
-    const before = memoryOf(world.coordinator.pid).now;
+    const before = memoryOf(fixture.coordinator.pid).now;
     const names = Array.from({ length: PODS }, (_, index) => `pending-${index}`);
     const statuses = new Set<number>();
     for (const name of names) {
-      const token = await tokenFor(world, await createPod(world, { name }));
+      const token = await tokenFor(fixture, await createPod(fixture, { name }));
       for (let page = 0; page < PAGES; page += 1)
         statuses.add(
           await send(name, token, reportOf(wordsOf(name, page, WORDS), { page, pages: PAGES })),
         );
     }
-    const { peak } = memoryOf(world.coordinator.pid);
+    const { peak } = memoryOf(fixture.coordinator.pid);
     console.log(`${PODS} pods that wait: ${before} MiB before, at most ${peak} MiB`);
     expect([...statuses].filter((status) => status === 200)).toEqual([]);
     expect(peak).toBeLessThan(200);
   });
 
   it('are kept for pods that run as far as there are such rules', async () => {
-    const before = memoryOf(world.coordinator.pid).now;
+    const before = memoryOf(fixture.coordinator.pid).now;
     for (let index = 0; index < PODS; index += 1) {
       const name = `running-${index}`;
-      const token = await tokenFor(world, await createRunningPod(world, { name }));
+      const token = await tokenFor(fixture, await createRunningPod(fixture, { name }));
       for (let page = 0; page < PAGES; page += 1)
         await send(name, token, reportOf(wordsOf(name, page, WORDS), { page, pages: PAGES }));
     }
-    const { peak } = memoryOf(world.coordinator.pid);
+    const { peak } = memoryOf(fixture.coordinator.pid);
     console.log(`${PODS} pods that run: ${before} MiB before, at most ${peak} MiB`);
     expect(peak).toBeLessThan(250);
   });
 
   it('have one rule once, whatever they say of it, until their last page comes', async () => {
-    const before = memoryOf(world.coordinator.pid).now;
-    const { uid } = (await createRule(world, { name: 'known' })).metadata;
+    const before = memoryOf(fixture.coordinator.pid).now;
+    const { uid } = (await createRule(fixture, { name: 'known' })).metadata;
     const tunnelsDown = 'Ā'.repeat(512);
     const [word] = wordsOf('known', 0, 1);
     const words = Array.from({ length: WORDS }, () => ({ ...word, uid, message: '', tunnelsDown }));
     for (let index = 0; index < PODS; index += 1) {
       const name = `repeating-${index}`;
-      const token = await tokenFor(world, await createRunningPod(world, { name }));
+      const token = await tokenFor(fixture, await createRunningPod(fixture, { name }));
       for (let page = 0; page < PAGES - 1; page += 1)
         await send(name, token, reportOf(words, { page, pages: PAGES }));
     }
-    const { peak } = memoryOf(world.coordinator.pid);
+    const { peak } = memoryOf(fixture.coordinator.pid);
     console.log(`${PODS} pods that repeat: ${before} MiB before, at most ${peak} MiB`);
     expect(peak).toBeLessThan(250);
   });
 
   it('are accepted at most ten times a second when they change without pause', async () => {
-    const token = await tokenFor(world, await createRunningPod(world, { name: 'flips' }));
+    const token = await tokenFor(fixture, await createRunningPod(fixture, { name: 'flips' }));
     const startedAt = performance.now();
     const statuses: number[] = [];
     for (let sequence = 1; sequence <= FLIPS; sequence += 1)

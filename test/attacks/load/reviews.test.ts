@@ -7,7 +7,7 @@ import type { NewObject } from '#shared/kube/client.ts';
 import { objectSchema } from '#shared/kube/objects.ts';
 import { RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
-import { createWorld, type World } from '../../integration/admission/world.ts';
+import { createFixture, type Fixture } from '../../integration/admission/fixture.ts';
 import { makeMany } from '../many.ts';
 
 /** With as many, five of eight pods were refused when a review had no bound. */
@@ -18,12 +18,12 @@ const PODS = 8;
 
 const pods = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', schema: objectSchema };
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
   // As patient as webhooks are in the manifests.
-  world = await createWorld({}, undefined, {});
+  fixture = await createFixture({}, undefined, {});
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const rule = (name: string, spec: object, annotations: object = {}): NewObject => ({
   apiVersion: `${RULE_GROUP}/${RULE_VERSION}`,
@@ -45,7 +45,7 @@ const manyConditions = (at: number): object => ({
 
 /** Which of eight pods of a CNF another namespace cannot create while `attack` goes on, and why. */
 const refusedDuring = async (attack: (round: number) => Promise<unknown>): Promise<string[]> => {
-  const namespace = await world.createNamespace();
+  const namespace = await fixture.createNamespace();
   const end = new AbortController();
   let rounds = 0;
   const client = async (): Promise<void> => {
@@ -55,7 +55,7 @@ const refusedDuring = async (attack: (round: number) => Promise<unknown>): Promi
   await expect.poll(() => rounds, { timeout: 60_000 }).toBeGreaterThan(2 * CLIENTS);
   const refused: string[] = [];
   for (let at = 0; at < PODS; at += 1)
-    await world.client
+    await fixture.client
       .create(pods, {
         apiVersion: 'v1',
         kind: 'Pod',
@@ -73,13 +73,13 @@ describe('reviews', () => {
   it.each([{ dryRun: true }, { dryRun: false }])(
     'leave pods of other namespaces alone, of a rule before many others: dry run $dryRun',
     async ({ dryRun }) => {
-      const namespace = await world.createNamespace();
+      const namespace = await fixture.createNamespace();
       const create = ({ metadata, ...object }: NewObject): Promise<object> =>
-        world.client.create(firewallRule, { ...object, metadata: { ...metadata, namespace } });
+        fixture.client.create(firewallRule, { ...object, metadata: { ...metadata, namespace } });
       await makeMany(RULES, (at) => create(rule(`rule-${at}`, manyConditions(at))));
       await create(rule('first', {}, { 'sdewan.akraino.org/order': '-5' }));
       const refused = await refusedDuring((round) =>
-        world.client.patch(
+        fixture.client.patch(
           firewallRule,
           { namespace, name: 'first' },
           {

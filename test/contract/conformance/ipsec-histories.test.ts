@@ -34,7 +34,7 @@ type Remote = {
   key: string;
   connections: readonly Connection[];
 };
-type World = { remotes: readonly Remote[]; proposals: ReadonlyMap<string, number> };
+type Fixture = { remotes: readonly Remote[]; proposals: ReadonlyMap<string, number> };
 type Roll = (below: number) => number;
 
 const rollOf = (seed: number): Roll => {
@@ -74,7 +74,7 @@ const remoteRule = ({ slot, kind, name, proposal, key, connections }: Remote): R
   });
 const proposalRule = (name: string, at: number): RuleObject =>
   cr('IpsecProposal', name, ALGORITHMS[at] ?? {});
-const rulesOf = ({ remotes, proposals }: World): RuleObject[] => [
+const rulesOf = ({ remotes, proposals }: Fixture): RuleObject[] => [
   ...[...proposals].map(([name, at]) => proposalRule(name, at)),
   ...remotes.map(remoteRule),
 ];
@@ -167,7 +167,7 @@ const tunnelsOn = (device: NamedDevice): { found: string[]; theirs: string | und
 
 const uciNameOf = (name: string): string => name.replaceAll(/\W/g, '_');
 /** All that may be up, or what charon starts by itself. */
-const tunnelsIn = ({ remotes, proposals }: World, mode?: 'start'): string[] =>
+const tunnelsIn = ({ remotes, proposals }: Fixture, mode?: 'start'): string[] =>
   remotes.flatMap(({ name, proposal, connections }) => [
     ...(mode ? [] : [name]),
     ...connections
@@ -201,7 +201,7 @@ const loadedOn = (device: NamedDevice): string[] => {
     return subnet === undefined ? [] : [`${remote}/${child} ${subnet}`];
   });
 };
-const loadedBy = ({ remotes }: World): string[] => [
+const loadedBy = ({ remotes }: Fixture): string[] => [
   'theirs',
   'theirs/c0 21',
   ...remotes.flatMap(({ name, key, connections }) => [
@@ -215,10 +215,10 @@ const loadedBy = ({ remotes }: World): string[] => [
 ];
 
 const nextOf = (
-  { remotes, proposals }: World,
+  { remotes, proposals }: Fixture,
   step: number,
   roll: Roll,
-): { what: string; world: World } => {
+): { what: string; fixture: Fixture } => {
   const slot = roll(3);
   const there = remotes.find((one) => one.slot === slot);
   const others = remotes.filter((one) => one !== there);
@@ -231,14 +231,14 @@ const nextOf = (
     const fresh = { slot, name: `slot${slot}`, proposal: 'p', key: keyOf(slot) };
     const kind = roll(3) === 0 ? 'IpsecHost' : 'IpsecSite';
     const one = { kind, ...fresh, connections: [connection()], ...there, ...change } as const;
-    return { what: `${one.name} ${what}`, world: { remotes: [...others, one], proposals } };
+    return { what: `${one.name} ${what}`, fixture: { remotes: [...others, one], proposals } };
   };
   if (!there) return having('comes', {});
   const { connections } = there;
   const each = (change: (one: Connection) => Partial<Connection>) =>
     connections.map((one) => ({ ...one, ...change(one) }));
   const choices = [
-    () => ({ what: `${there.name} goes`, world: { remotes: others, proposals } }),
+    () => ({ what: `${there.name} goes`, fixture: { remotes: others, proposals } }),
     () => having('has other networks', { connections: each(() => ({ subnet: 1 + roll(20) })) }),
     () => having('has other names', { connections: each(({ name }) => ({ name: `${name}x` })) }),
     () =>
@@ -254,11 +254,11 @@ const nextOf = (
     () => {
       const at = ((proposals.get('p') ?? 0) + 1 + roll(2)) % ALGORITHMS.length;
       const changed = new Map([...proposals, ['p', at]] as const);
-      return { what: 'p is another proposal', world: { remotes, proposals: changed } };
+      return { what: 'p is another proposal', fixture: { remotes, proposals: changed } };
     },
-    () => ({ what: 'restart', world: { remotes, proposals } }),
+    () => ({ what: 'restart', fixture: { remotes, proposals } }),
   ];
-  return choices[roll(choices.length)]?.() ?? { what: 'nothing', world: { remotes, proposals } };
+  return choices[roll(choices.length)]?.() ?? { what: 'nothing', fixture: { remotes, proposals } };
 };
 
 const [first, second] = [namedDevice(), otherDevice()];
@@ -271,30 +271,30 @@ describe.each(pairs)(
   ({ first, second }) => {
     let [one, two]: Stage[] = [];
     let passed = 0;
-    const bring = async (world: World, before: World) => {
-      const rules = rulesOf(world);
+    const bring = async (fixture: Fixture, before: Fixture) => {
+      const rules = rulesOf(fixture);
       const staying = new Set(rules.map(namedAs));
       const leaving = rulesOf(before).filter((rule) => !staying.has(namedAs(rule)));
       await one?.pass.run([...FOR_TUNNELS, ...rules, ...leaving.map(deleted)]);
       const states = Object.values(one?.pass.states() ?? {});
       return states.filter((state) => !/^(Applied|Removed)/.test(state));
     };
-    const bringInTheEnd = async (world: World, before: World): Promise<string[]> =>
-      (await bring(world, before)).length === 0 ? [] : bringInTheEnd(world, before);
+    const bringInTheEnd = async (fixture: Fixture, before: Fixture): Promise<string[]> =>
+      (await bring(fixture, before)).length === 0 ? [] : bringInTheEnd(fixture, before);
     /**
      * Also where charon starts anew, or does not run, meanwhile: an administrator's tunnel is then
      * another one.
      */
-    const bringAs = async (how: string, world: World, before: World) => {
+    const bringAs = async (how: string, fixture: Fixture, before: Fixture) => {
       first.inside?.(DISTURBANCES[how] ?? 'true\n');
-      const wrong = await (how === STOPPED ? bringInTheEnd : bring)(world, before);
+      const wrong = await (how === STOPPED ? bringInTheEnd : bring)(fixture, before);
       const loaded = loadedOn(first).sort();
       if (how === STOPPED) first.inside?.(initiate('theirs', 'c0'));
       return { wrong, loaded };
     };
     /** What waits is brought up by hand, so that something is up which the next step is about. */
-    const bringSomeUp = (world: World, roll: Roll): void => {
-      for (const { name, connections } of world.remotes.filter(isRight))
+    const bringSomeUp = (fixture: Fixture, roll: Roll): void => {
+      for (const { name, connections } of fixture.remotes.filter(isRight))
         for (const connection of connections.filter(({ mode }) => mode !== 'start'))
           if (roll(2) === 0) first.inside?.(initiate(name, uciNameOf(connection.name)));
     };
@@ -326,38 +326,38 @@ describe.each(pairs)(
       async (seed) => {
         const roll = rollOf(seed);
         const log: string[] = [];
-        let world: World = { remotes: [], proposals: new Map(Object.entries({ p: 0, q: 1 })) };
+        let fixture: Fixture = { remotes: [], proposals: new Map(Object.entries({ p: 0, q: 1 })) };
         let { theirs } = tunnelsOn(first);
         expect(theirs).toBeDefined();
         const givenUp = new Set<string>();
         for (let step = 0; step < STEPS; step += 1) {
-          const { what, world: next } = nextOf(world, step, roll);
+          const { what, fixture: next } = nextOf(fixture, step, roll);
           const how = what !== 'restart' && (seed + step) % 7 === 0 ? STOPPED : what;
           log.push(how === what ? what : `${what}, ${how}`);
-          const seen = await bringAs(how, next, world);
-          world = next;
+          const seen = await bringAs(how, next, fixture);
+          fixture = next;
           if (how in DISTURBANCES) ({ theirs } = tunnelsOn(first));
           const now = tunnelsOn(first);
-          const wanted = new Set([...ADMINISTRATORS, ...tunnelsIn(world)]);
+          const wanted = new Set([...ADMINISTRATORS, ...tunnelsIn(fixture)]);
           const more = now.found.filter((each) => !wanted.has(each));
           expect({ ...seen, log, more, theirs: now.theirs }).toEqual({
             log,
             wrong: [],
             more: [],
             theirs,
-            loaded: loadedBy(world).sort(),
+            loaded: loadedBy(fixture).sort(),
           });
-          for (const remote of world.remotes) if (!isRight(remote)) givenUp.add(remote.name);
-          const remotes = world.remotes.filter(({ name }) => !givenUp.has(name));
-          const starting = tunnelsIn({ ...world, remotes }, 'start');
+          for (const remote of fixture.remotes) if (!isRight(remote)) givenUp.add(remote.name);
+          const remotes = fixture.remotes.filter(({ name }) => !givenUp.has(name));
+          const starting = tunnelsIn({ ...fixture, remotes }, 'start');
           const lacking = () => {
             const { found } = tunnelsOn(first);
             return { log, lacking: starting.filter((tunnel) => !found.includes(tunnel)) };
           };
           await expect.poll(lacking).toEqual({ log, lacking: [] });
-          bringSomeUp(world, roll);
+          bringSomeUp(fixture, roll);
         }
-        expect(await bring({ ...world, remotes: [] }, world)).toEqual([]);
+        expect(await bring({ ...fixture, remotes: [] }, fixture)).toEqual([]);
         expect(tunnelsOn(first)).toEqual({ found: ADMINISTRATORS, theirs });
         passed += 1;
       },

@@ -15,7 +15,7 @@ import { namedDevice } from './named-device.ts';
 import { onDevice, recordedPath, type Stage } from './stage.ts';
 
 /** Kinds that are there, as created or as changed. */
-type World = ReadonlyMap<string, 'created' | 'changed'>;
+type Fixture = ReadonlyMap<string, 'created' | 'changed'>;
 type Change = { kind: string; to: 'created' | 'changed' | 'deleted' };
 
 const CHANGES = Number(process.env['OPENWRT_WALK'] ?? 0);
@@ -28,18 +28,18 @@ const BETWEEN_LOOKS_MS = 300;
 const kinds = allSamples.map(({ kind }) => kind);
 
 /** None that would leave a rule without what it refers to. */
-const possible = (world: World): Change[] =>
+const possible = (fixture: Fixture): Change[] =>
   kinds.flatMap((kind): Change[] => {
-    const is = world.get(kind);
-    const isReady = referredBy(kind).every((one) => world.has(one));
+    const is = fixture.get(kind);
+    const isReady = referredBy(kind).every((one) => fixture.has(one));
     if (is === undefined) return isReady ? [{ kind, to: 'created' }] : [];
-    const isInUse = [...world.keys()].some((other) => referredBy(other).includes(kind));
+    const isInUse = [...fixture.keys()].some((other) => referredBy(other).includes(kind));
     const next: Change = { kind, to: is === 'created' ? 'changed' : 'created' };
     return isInUse ? [next] : [next, { kind, to: 'deleted' }];
   });
 
-const after = (world: World, { kind, to }: Change): World => {
-  const next = new Map(world);
+const after = (fixture: Fixture, { kind, to }: Change): Fixture => {
+  const next = new Map(fixture);
   if (to === 'deleted') next.delete(kind);
   else next.set(kind, to);
   return next;
@@ -64,8 +64,8 @@ describe.each(devices)('a walk on $device.url, $path', ({ device, path }) => {
     return (recording?.kinds[kind]?.[is].files.added ?? []).filter((line) => !others.has(line));
   };
 
-  const inFiles = (world: World, before: readonly string[]): string[] => {
-    const wanted = new Set([...before, ...[...world].flatMap(([kind, is]) => linesOf(kind, is))]);
+  const inFiles = (fixture: Fixture, before: readonly string[]): string[] => {
+    const wanted = new Set([...before, ...[...fixture].flatMap(([kind, is]) => linesOf(kind, is))]);
     const now = new Set(stage.files());
     return [
       ...[...wanted].filter((line) => !now.has(line)).map((line) => `not in files: ${line}`),
@@ -73,12 +73,12 @@ describe.each(devices)('a walk on $device.url, $path', ({ device, path }) => {
     ];
   };
 
-  const inKernel = (world: World): string[] => {
+  const inKernel = (fixture: Fixture): string[] => {
     const lines = stage.kernel?.() ?? [];
     return allSamples.flatMap(({ kind, kernel }) => {
-      const is = world.get(kind);
+      const is = fixture.get(kind);
       // Its lines are those of what it is shown by.
-      if (kernel.shownBy !== undefined && !world.has(kernel.shownBy)) return [];
+      if (kernel.shownBy !== undefined && !fixture.has(kernel.shownBy)) return [];
       const wanted = is === undefined ? [] : kernel.fw4[is];
       const other = kernel.fw4[is === 'created' ? 'changed' : 'created'];
       const stale = lines.filter((line) => other.some((one) => one.test(line)));
@@ -110,12 +110,12 @@ describe.each(devices)('a walk on $device.url, $path', ({ device, path }) => {
    * Looks are made when the statuses say that all is well, since nothing else runs meanwhile, the
    * agent included.
    */
-  const problems = async (world: World, before: readonly string[]): Promise<string[]> => {
+  const problems = async (fixture: Fixture, before: readonly string[]): Promise<string[]> => {
     const patience = AbortSignal.timeout(PATIENCE_MS);
     for (;;) {
       await sleep(BETWEEN_LOOKS_MS);
       const said = inStatuses();
-      const found = said.length > 0 ? said : [...inFiles(world, before), ...inKernel(world)];
+      const found = said.length > 0 ? said : [...inFiles(fixture, before), ...inKernel(fixture)];
       if (found.length === 0 || patience.aborted) return found;
     }
   };
@@ -125,13 +125,13 @@ describe.each(devices)('a walk on $device.url, $path', ({ device, path }) => {
     const before = stage.files();
     rules = [];
     const agent = stage.pass.follow(() => rules);
-    let world: World = new Map();
+    let fixture: Fixture = new Map();
     const wrong: string[] = [];
     let agreed = 0;
     for (let at = 1; at <= CHANGES; at += 1) {
-      const change = random.pick(possible(world));
+      const change = random.pick(possible(fixture));
       const isGone = change.to === 'deleted';
-      const others = [...world].flatMap(([kind, is]) =>
+      const others = [...fixture].flatMap(([kind, is]) =>
         kind === change.kind && isGone
           ? lifeRules(kind, 'deleted')
           : change.kind === kind
@@ -140,13 +140,13 @@ describe.each(devices)('a walk on $device.url, $path', ({ device, path }) => {
       );
       rules = [...others, ...(isGone ? [] : lifeRules(change.kind, change.to))];
       agent.mark();
-      world = after(world, change);
-      const found = await problems(world, before);
+      fixture = after(fixture, change);
+      const found = await problems(fixture, before);
       if (found.length === 0) agreed += 1;
       else console.log(`${at}: ${change.kind} ${change.to}:`, found);
       wrong.push(...found.map((problem) => `${at}: ${change.kind} ${change.to}: ${problem}`));
     }
-    rules = [...world.keys()].flatMap((kind) => lifeRules(kind, 'deleted'));
+    rules = [...fixture.keys()].flatMap((kind) => lifeRules(kind, 'deleted'));
     agent.mark();
     wrong.push(...(await problems(new Map(), before)).map((problem) => `at the end: ${problem}`));
     await agent.stop();

@@ -8,26 +8,26 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
 import {
   CULPRITS,
-  startCommitConfirmWorld,
+  startCommitConfirmFixture,
   WAYS,
-  type CommitConfirmWorld,
+  type CommitConfirmFixture,
   type Way,
-} from './commit-confirm-world.ts';
+} from './commit-confirm-fixture.ts';
 
 const ALL_CALLS = caseCount(1) > 1;
 
-let world: CommitConfirmWorld | undefined;
+let fixture: CommitConfirmFixture | undefined;
 const end = async (): Promise<void> => {
-  const last = world;
-  world = undefined;
+  const last = fixture;
+  fixture = undefined;
   await last?.end();
 };
 afterEach(end);
 
-const begin = async (way: Way, what: string): Promise<CommitConfirmWorld> => {
+const begin = async (way: Way, what: string): Promise<CommitConfirmFixture> => {
   await end();
-  world = await startCommitConfirmWorld(way, what);
-  return world;
+  fixture = await startCommitConfirmFixture(way, what);
+  return fixture;
 };
 
 /** A life without a death: its calls, as whether the agent is cut off after each. */

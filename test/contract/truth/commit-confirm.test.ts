@@ -6,31 +6,31 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   CULPRITS,
-  startCommitConfirmWorld,
+  startCommitConfirmFixture,
   WAYS,
-  type CommitConfirmWorld,
-} from './commit-confirm-world.ts';
+  type CommitConfirmFixture,
+} from './commit-confirm-fixture.ts';
 
-let world: CommitConfirmWorld;
-afterEach(() => world.end());
+let fixture: CommitConfirmFixture;
+afterEach(() => fixture.end());
 
 describe.each(WAYS)('over %s', (way) => {
   const begin = async (what: string): Promise<void> => {
-    world = await startCommitConfirmWorld(way, what);
-    await world.start();
-    world.list();
-    await world.reach('the agent is cut off', world.isCut);
+    fixture = await startCommitConfirmFixture(way, what);
+    await fixture.start();
+    fixture.list();
+    await fixture.reach('the agent is cut off', fixture.isCut);
   };
 
   it.each(Object.keys(CULPRITS))('undoes a %s, finds it and leaves it out', async (what) => {
     await begin(what);
-    const { clock } = world;
+    const { clock } = fixture;
     const cutAt = clock.agent.monotonic();
-    await world.reach('it is undone', () => !world.isCut());
+    await fixture.reach('it is undone', () => !fixture.isCut());
     expect(clock.agent.monotonic() - cutAt).toBeLessThan(30_000);
-    await world.reach('the culprit is named, the others are applied', world.isSettled);
+    await fixture.reach('the culprit is named, the others are applied', fixture.isSettled);
     await clock.advance(120_000);
-    expect(world.isCut()).toBe(false);
-    expect(world.isSettled()).toBe(true);
+    expect(fixture.isCut()).toBe(false);
+    expect(fixture.isSettled()).toBe(true);
   });
 });

@@ -8,7 +8,7 @@ import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
 import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
-import { startWorld, type World } from './world.ts';
+import { startFixture, type Fixture } from './fixture.ts';
 
 const NEVER = new AbortController().signal;
 const CAUSE = 'there may be no space left in its /etc/config';
@@ -28,7 +28,7 @@ const cuts: [string, (text: string) => number][] = [
   ['ends within a line', (text) => withinSection(text) + 4],
 ];
 
-let world: World;
+let fixture: Fixture;
 let driver: Driver;
 let reloads: number;
 
@@ -39,10 +39,10 @@ describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
       reloads += 1;
       return { code: 0, stdout: '', stderr: '' };
     };
-    world = await startWorld(path, { '/sbin/fw4': reload, '/etc/init.d/mwan3': reload });
-    ({ driver } = await world.open());
+    fixture = await startFixture(path, { '/sbin/fw4': reload, '/etc/init.d/mwan3': reload });
+    ({ driver } = await fixture.open());
   });
-  afterEach(() => world.stop());
+  afterEach(() => fixture.stop());
 
   const bring = async (wanted: Readonly<Record<string, readonly UciSection[]>>) => {
     const { packages } = await driver.read(NEVER);
@@ -53,7 +53,7 @@ describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
     });
     return driver.apply(deltas, NEVER);
   };
-  const contents = () => PACKAGES.map((name) => readUci(world.text(name)));
+  const contents = () => PACKAGES.map((name) => readUci(fixture.text(name)));
   const withoutOurs = (sections: readonly JudgedSection[]) =>
     sections.filter(({ name }) => !/^(sdewan_|ours)/.test(name ?? ''));
   const others = () => contents().map(withoutOurs);
@@ -66,17 +66,17 @@ describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
       'is undone when OpenWRT has no space for it, so that the file %s',
       async (_what, free) => {
         expect(await bring({ [name]: [oursOf(name, '1')] })).toMatchObject({ outcome: 'done' });
-        const before = world.text(name);
-        world.simulator.store.freeBytes = free(before);
+        const before = fixture.text(name);
+        fixture.simulator.store.freeBytes = free(before);
         await expect(bring({ [name]: [oursOf(name, '2')] })).rejects.toThrow(CAUSE);
-        expect(readUci(world.text(name))).toEqual(readUci(before));
-        world.passDeviceTime(120_000);
-        expect(readUci(world.text(name))).toEqual(readUci(before));
-        expect(path === 'fast' ? [world.text(name), reloads] : [before, 1]).toEqual([before, 1]);
+        expect(readUci(fixture.text(name))).toEqual(readUci(before));
+        fixture.passDeviceTime(120_000);
+        expect(readUci(fixture.text(name))).toEqual(readUci(before));
+        expect(path === 'fast' ? [fixture.text(name), reloads] : [before, 1]).toEqual([before, 1]);
 
-        world.simulator.store.freeBytes = Infinity;
+        fixture.simulator.store.freeBytes = Infinity;
         expect(await bring({ [name]: [oursOf(name, '2')] })).toMatchObject({ outcome: 'done' });
-        expect(world.names(name)).toContain(oursOf(name, '2').name);
+        expect(fixture.names(name)).toContain(oursOf(name, '2').name);
         expect(path === 'fast' ? reloads : 2).toBe(2);
       },
     );
@@ -93,23 +93,23 @@ describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
       await bring({ firewall: [old, oursOf('firewall', '1')], mwan3: [oursOf('mwan3', '1')] });
       // A section of the administrator, behind one of ours that goes.
       const late = "\nconfig rule 'late'\n\toption name 'late'\n\toption src 'lan'\n";
-      world.write('firewall', `${world.text('firewall')}${late}`);
+      fixture.write('firewall', `${fixture.text('firewall')}${late}`);
       const before = contents();
       const many = Array.from({ length: 60 }, (_each, at) =>
         namedSection('rule', `sdewan_rule_${at}`, { name: `r${at}`, src: 'lan' }),
       );
       // The policy takes one character more.
-      world.simulator.store.freeBytes = world.text('mwan3').length + 1;
-      const room = free(world.text('firewall')) - world.text('mwan3').length;
-      if (room > 0) world.simulator.store.freeBytes += room;
+      fixture.simulator.store.freeBytes = fixture.text('mwan3').length + 1;
+      const room = free(fixture.text('firewall')) - fixture.text('mwan3').length;
+      if (room > 0) fixture.simulator.store.freeBytes += room;
       const change = {
         mwan3: [oursOf('mwan3', '22')],
         firewall: [...many, oursOf('firewall', '2')],
       };
       await expect(bring(change)).rejects.toThrow(CAUSE);
-      world.passDeviceTime(120_000);
+      fixture.passDeviceTime(120_000);
       expect(others()).toEqual(before.map(withoutOurs));
-      world.simulator.store.freeBytes = Infinity;
+      fixture.simulator.store.freeBytes = Infinity;
       expect(await bring(change)).toMatchObject({ outcome: 'done' });
       expect(others()).toEqual(before.map(withoutOurs));
     },

@@ -5,26 +5,26 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
-import { PATHS, startWorld, type Agent, type World } from './world.ts';
+import { PATHS, startFixture, type Agent, type Fixture } from './fixture.ts';
 
 const MWAN3 = ['balance', 'https'];
 const inMwan3 = [policy('balance'), mwan3Rule('https', '443')];
 const rules = [zone, firewallRule('web', '80'), ...inMwan3];
 
 describe.each(PATHS)('on the %s path', (path) => {
-  let world: World;
+  let fixture: Fixture;
   let agent: Agent;
   beforeEach(async () => {
-    world = await startWorld(path);
-    agent = await world.open();
+    fixture = await startFixture(path);
+    agent = await fixture.open();
     await agent.pass(rules);
   });
-  afterEach(() => world.stop());
+  afterEach(() => fixture.stop());
 
   const restartAgent = async (): Promise<void> => {
-    agent = await world.open();
+    agent = await fixture.open();
   };
-  const ours = () => world.names('mwan3').filter((name = '') => MWAN3.includes(name));
+  const ours = () => fixture.names('mwan3').filter((name = '') => MWAN3.includes(name));
 
   /** While mwan3 cannot be read. */
   const expectPending = async (): Promise<void> => {
@@ -41,11 +41,11 @@ describe.each(PATHS)('on the %s path', (path) => {
     await agent.pass(inMwan3.map(deleted));
     expect(agent.states()).toEqual({ balance: 'Removed', https: 'Removed' });
     expect(ours()).toEqual([]);
-    expect(world.names('mwan3')).toContain('admin_only');
-    expect(world.lies()).toEqual([]);
+    expect(fixture.names('mwan3')).toContain('admin_only');
+    expect(fixture.lies()).toEqual([]);
   };
 
-  const whole = (): string => world.text('mwan3');
+  const whole = (): string => fixture.text('mwan3');
   it.each([
     ['that an administrator broke', 'the same agent'],
     ['that an administrator broke', 'one that was restarted'],
@@ -56,9 +56,9 @@ describe.each(PATHS)('on the %s path', (path) => {
     async (what, which) => {
       const good = whole();
       if (what === 'that an administrator broke')
-        world.write('mwan3', `${good}\nconfig policy 'open\n`);
+        fixture.write('mwan3', `${good}\nconfig policy 'open\n`);
       else
-        world.simulator.faults.add({
+        fixture.simulator.faults.add({
           object: path === 'fast' ? 'file' : 'uci',
           contains: path === 'fast' ? '/etc/config/mwan3' : '"config":"mwan3"',
           action: { kind: 'status', status: 6 },
@@ -68,8 +68,8 @@ describe.each(PATHS)('on the %s path', (path) => {
       if (which !== 'the same agent') await restartAgent();
       await expectPending();
       expect(whole()).toBe(unread);
-      world.simulator.faults.clear();
-      world.write('mwan3', good);
+      fixture.simulator.faults.clear();
+      fixture.write('mwan3', good);
       await expectGone();
     },
   );
@@ -79,8 +79,8 @@ describe.each(PATHS)('on the %s path', (path) => {
     const unserved = ['Mwan3Policy', 'Mwan3Rule', 'FirewallRule'];
     await agent.pass([], unserved);
     expect(ours()).toEqual(MWAN3);
-    expect(world.names('firewall')).toContain('sdewan_rule_web');
-    expect(world.names('firewall')).not.toContain('sdewan_zone_lan1');
+    expect(fixture.names('firewall')).toContain('sdewan_rule_web');
+    expect(fixture.names('firewall')).not.toContain('sdewan_zone_lan1');
     await agent.pass([zone, firewallRule('more', '81')], ['Mwan3Policy', 'Mwan3Rule']);
     expect(ours()).toEqual(MWAN3);
     await agent.pass([]);
@@ -88,22 +88,22 @@ describe.each(PATHS)('on the %s path', (path) => {
   });
 
   it('blocks no deletion by a package without any of our sections', async () => {
-    world.write('mwan3', '');
+    fixture.write('mwan3', '');
     await agent.pass([zone, firewallRule('web', '80')]);
     expect(agent.states()).toEqual({ lan1: 'Applied', web: 'Applied' });
-    world.write('mwan3', "\nconfig interface 'net1'\n");
+    fixture.write('mwan3', "\nconfig interface 'net1'\n");
     await agent.pass(rules);
     expect(ours()).toEqual(MWAN3);
   });
 
   const portOf = (name: string) =>
-    world.sections('firewall').find((section) => section.name === `sdewan_rule_${name}`)?.options[
+    fixture.sections('firewall').find((section) => section.name === `sdewan_rule_${name}`)?.options[
       'dest_port'
     ];
   const invalid = (generation: number): RuleObject => firewallRule('web', 'not a port', generation);
 
   it('keeps the last good spec in force over restarts of both, while the new one is not valid', async () => {
-    const restartOpenwrt = async (): Promise<void> => world.simulator.restart();
+    const restartOpenwrt = async (): Promise<void> => fixture.simulator.restart();
     for (const restart of [restartAgent, restartOpenwrt, restartAgent]) {
       await agent.converge([zone, invalid(2)]);
       await restart();
@@ -126,7 +126,7 @@ describe.each(PATHS)('on the %s path', (path) => {
 });
 
 describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
-  let world: World;
+  let fixture: Fixture;
   let agent: Agent;
   let isRefusing: boolean;
   /** As with an administrator's error. */
@@ -136,17 +136,17 @@ describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
     isRefusing = true;
     isEverythingRefused = false;
     reloads = 0;
-    world = await startWorld(path, {
+    fixture = await startFixture(path, {
       '/sbin/fw4': () => {
         reloads += 1;
-        const refuses = isRefusing && world.names('firewall').includes('sdewan_rule_bad');
+        const refuses = isRefusing && fixture.names('firewall').includes('sdewan_rule_bad');
         const stderr = refuses ? 'x: Error: no such thing\n\tcomment "!fw4: bad"\n' : '';
         return { code: 0, stdout: '', stderr: isEverythingRefused ? 'Error: not by us\n' : stderr };
       },
     });
-    agent = await world.open();
+    agent = await fixture.open();
   });
-  afterEach(() => world.stop());
+  afterEach(() => fixture.stop());
 
   const bad = [zone, firewallRule('bad', '81'), firewallRule('good', '82')];
   const refused = { lan1: 'Applied', bad: 'Failed: RefusedByOpenwrt', good: 'Applied' };
@@ -157,13 +157,13 @@ describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
     isRefusing = false;
     await agent.pass(bad);
     expect(agent.states()).toEqual(refused);
-    world.simulator.restart();
+    fixture.simulator.restart();
     await agent.converge(bad);
     expect(agent.states()).toEqual({ ...refused, bad: 'Applied' });
   });
 
   it('keeps a rule whose reload failed until a reload succeeded, whatever blocks it', async () => {
-    const { faults } = world.simulator;
+    const { faults } = fixture.simulator;
     isRefusing = false;
     await agent.pass(bad);
     const leaving = bad.map(deleted);
@@ -177,7 +177,7 @@ describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
         new Set(['Pending: WaitingForPackage']),
       );
       await agent.driver.close();
-      agent = await world.open();
+      agent = await fixture.open();
     }
     isEverythingRefused = false;
     const before = reloads;

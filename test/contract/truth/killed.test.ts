@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JudgedSection } from '../../openwrt/judge/uci.ts';
 import { firstCall, STRIDE } from '../each-call.ts';
 import { firewallRule, mwan3Rule, policy, zone } from './rules.ts';
-import { dieAt, PACKAGES, PATHS, startWorld, type World } from './world.ts';
+import { dieAt, PACKAGES, PATHS, startFixture, type Fixture } from './fixture.ts';
 
 const rules = [zone, firewallRule('web', '80'), policy('balance'), mwan3Rule('https', '443')];
 const LEAST_CALLS = 8;
@@ -18,32 +18,32 @@ const isForeign = ({ name, options }: JudgedSection): boolean =>
 
 describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
   const turn = PATHS.indexOf(path);
-  let world: World;
+  let fixture: Fixture;
   beforeEach(async () => {
-    world = await startWorld(path);
+    fixture = await startFixture(path);
   });
-  afterEach(() => world.stop());
+  afterEach(() => fixture.stop());
 
-  const allSections = () => PACKAGES.map((name) => world.sections(name));
+  const allSections = () => PACKAGES.map((name) => fixture.sections(name));
 
   it('leaves nothing behind when its rules are deleted meanwhile, whatever call was the last', async () => {
     const foreign = allSections();
     let calls = firstCall(turn);
     for (let died = true; died; calls += STRIDE) {
-      const killed = await world.open();
-      died = await dieAt(world, calls, () => killed.pass(rules));
-      const next = await world.open();
+      const killed = await fixture.open();
+      died = await dieAt(fixture, calls, () => killed.pass(rules));
+      const next = await fixture.open();
       await next.pass([]);
       expect(allSections(), `after a death at call ${calls}`).toEqual(foreign);
     }
     expect(calls).toBeGreaterThan(LEAST_CALLS);
-    expect(world.lies()).toEqual([]);
+    expect(fixture.lies()).toEqual([]);
   });
 
-  const foreign = () => PACKAGES.map((name) => world.sections(name).filter(isForeign));
+  const foreign = () => PACKAGES.map((name) => fixture.sections(name).filter(isForeign));
   const writeAsAdmin = (section: string): void => {
     for (const name of WRITTEN)
-      world.write(name, `${world.text(name)}\nconfig rule '${section}'\n`);
+      fixture.write(name, `${fixture.text(name)}\nconfig rule '${section}'\n`);
   };
 
   it.each([
@@ -54,22 +54,22 @@ describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
     async ({ after }) => {
       let calls = firstCall(turn + after.length);
       for (let died = true; died; calls += STRIDE) {
-        const killed = await world.open();
-        died = await dieAt(world, calls, () => killed.pass(rules));
+        const killed = await fixture.open();
+        died = await dieAt(fixture, calls, () => killed.pass(rules));
         writeAsAdmin(`admin_${calls}`);
         const expected = foreign();
-        const next = await world.open();
+        const next = await fixture.open();
         await next.converge(after);
         expect(foreign(), `after a death at call ${calls}`).toEqual(expected);
         await next.converge([]);
       }
       expect(calls).toBeGreaterThan(LEAST_CALLS);
-      expect(world.lies()).toEqual([]);
+      expect(fixture.lies()).toEqual([]);
     },
   );
 
   it('takes nothing along of what an administrator writes when it has lost an answer instead, whichever it was', async () => {
-    const { faults } = world.simulator;
+    const { faults } = fixture.simulator;
     let calls = firstCall(turn + 1);
     for (let wasHit = true; wasHit; calls += STRIDE) {
       wasHit = false;
@@ -78,16 +78,16 @@ describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
         wasHit = true;
         writeAsAdmin(`admin_${calls}`);
       });
-      const agent = await world.open();
+      const agent = await fixture.open();
       await agent.pass(rules).catch(() => undefined);
       faults.clear();
       const expected = foreign();
       await agent.converge(rules);
       expect(foreign(), `after a lost answer at call ${calls}`).toEqual(expected);
-      expect(world.names('mwan3').includes(`admin_${calls}`)).toBe(wasHit);
+      expect(fixture.names('mwan3').includes(`admin_${calls}`)).toBe(wasHit);
       await agent.converge([]);
     }
     expect(calls).toBeGreaterThan(LEAST_CALLS);
-    expect(world.lies()).toEqual([]);
+    expect(fixture.lies()).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
 import type { TestClient } from '../../openwrt/simulator/test-client.ts';
 import { firewallRule, policy, zone } from './rules.ts';
-import { startWorld, type Agent, type World } from './world.ts';
+import { startFixture, type Agent, type Fixture } from './fixture.ts';
 
 const SECONDS = 30;
 const rules = [zone, firewallRule('web', '80'), policy('balance')];
@@ -20,29 +20,29 @@ const cases = paths.flatMap((path) =>
 );
 
 describe.each(cases)('on the $path path, begun $when the agent logs in', ({ path, when }) => {
-  let world: World;
+  let fixture: Fixture;
   let agent: Agent;
   let admin: TestClient;
   beforeEach(async () => {
-    world = await startWorld(path);
-    agent = await world.open();
-    admin = await world.logInAsAdmin();
+    fixture = await startFixture(path);
+    agent = await fixture.open();
+    admin = await fixture.logInAsAdmin();
     if (when === 'after') await agent.pass([]);
   });
-  afterEach(() => world.stop());
+  afterEach(() => fixture.stop());
 
-  const port = () => world.sections('firewall').find(({ name }) => name === SSH.section)?.options;
+  const port = () => fixture.sections('firewall').find(({ name }) => name === SSH.section)?.options;
   const foreign = () =>
-    world.sections('firewall').filter(({ name }) => !name?.startsWith('sdewan_'));
+    fixture.sections('firewall').filter(({ name }) => !name?.startsWith('sdewan_'));
   const begin = async (): Promise<void> => {
     await admin.call('uci', 'set', { ...SSH, values: { dest_port: '2222' } });
     expect(await admin.call('uci', 'apply', { rollback: true, timeout: SECONDS })).toEqual([0]);
   };
   const expectBlocked = async (): Promise<void> => {
-    const [firewall, mwan3] = [world.text('firewall'), world.text('mwan3')];
+    const [firewall, mwan3] = [fixture.text('firewall'), fixture.text('mwan3')];
     for (let tries = 1; tries <= 3; tries += 1)
       await expect(agent.pass(rules)).rejects.toBeInstanceOf(OpenwrtBlockedError);
-    expect([world.text('firewall'), world.text('mwan3')]).toEqual([firewall, mwan3]);
+    expect([fixture.text('firewall'), fixture.text('mwan3')]).toEqual([firewall, mwan3]);
     expect(port()).toMatchObject({ dest_port: '2222' });
   };
   const expectApplied = async (): Promise<void> => {
@@ -58,12 +58,12 @@ describe.each(cases)('on the $path path, begun $when the agent logs in', ({ path
     await admin.call('uci', 'set', { ...SSH, values: { dest_port: '3333' } });
     await expectApplied();
     expect(port()).toMatchObject({ dest_port: '2222' });
-    world.passDeviceTime(2 * SECONDS * 1_000);
+    fixture.passDeviceTime(2 * SECONDS * 1_000);
     expect(port()).toMatchObject({ dest_port: '2222' });
-    expect(world.names('firewall')).toContain('sdewan_rule_web');
+    expect(fixture.names('firewall')).toContain('sdewan_rule_web');
     expect(await admin.call('uci', 'apply', { rollback: false })).toEqual([0]);
     expect(port()).toMatchObject({ dest_port: '3333' });
-    expect(world.names('firewall')).toContain('sdewan_rule_web');
+    expect(fixture.names('firewall')).toContain('sdewan_rule_web');
   });
 
   it("is not joined by an agent that has nothing to write: what is staged later is not the agent's", async () => {
@@ -72,16 +72,16 @@ describe.each(cases)('on the $path path, begun $when the agent logs in', ({ path
     expect(await admin.call('uci', 'confirm', {})).toEqual([0]);
     await admin.call('uci', 'set', { ...SSH, values: { dest_port: '3333' } });
     await expectApplied();
-    world.passDeviceTime(2 * SECONDS * 1_000);
+    fixture.passDeviceTime(2 * SECONDS * 1_000);
     expect(port()).toMatchObject({ dest_port: '2222' });
-    expect(world.names('firewall')).toContain('sdewan_rule_web');
+    expect(fixture.names('firewall')).toContain('sdewan_rule_web');
   });
 
   it('is waited for, and undone as a whole without a confirmation', async () => {
     const before = foreign();
     await begin();
     await expectBlocked();
-    world.passDeviceTime(SECONDS * 1_000);
+    fixture.passDeviceTime(SECONDS * 1_000);
     expect(foreign()).toEqual(before);
     await expectApplied();
     expect(foreign()).toEqual(before);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../openwrt/simulator/faults.ts';
 import { firstCall, STRIDE } from '../each-call.ts';
 import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
-import { dieAt, PATHS, startWorld, type World } from './world.ts';
+import { dieAt, PATHS, startFixture, type Fixture } from './fixture.ts';
 
 const common = [zone, firewallRule('stays', '1'), policy('balance'), mwan3Rule('web', '80')];
 const before = [...common, firewallRule('changes', '2'), firewallRule('goes', '3'), policy('old')];
@@ -36,21 +36,21 @@ const FAULTS: Record<string, Pick<Fault, 'action' | 'when'>> = {
 };
 
 describe.each(PATHS)('on the %s path', (path) => {
-  let world: World;
+  let fixture: Fixture;
   beforeEach(async () => {
-    world = await startWorld(path);
+    fixture = await startFixture(path);
   });
-  afterEach(() => world.stop());
+  afterEach(() => fixture.stop());
 
   const expectTrue = (states: Record<string, string>, when: string): void => {
-    expect({ when, states, lies: world.lies() }).toEqual({ when, states: WANTED, lies: [] });
+    expect({ when, states, lies: fixture.lies() }).toEqual({ when, states: WANTED, lies: [] });
   };
 
   it.each(Object.entries(FAULTS))('reports are true when a call %s', async (what, fault) => {
-    const { faults } = world.simulator;
+    const { faults } = fixture.simulator;
     let calls = firstCall(Object.keys(FAULTS).indexOf(what));
     for (let hit = true; hit; calls += STRIDE) {
-      const agent = await world.open();
+      const agent = await fixture.open();
       await agent.converge(before);
       faults.add({ ...fault, skip: calls, times: 1 });
       await agent.converge(after);
@@ -64,10 +64,10 @@ describe.each(PATHS)('on the %s path', (path) => {
   it('reports of the next agent are true, whatever call was the last of one that was killed', async () => {
     let calls = firstCall(PATHS.indexOf(path));
     for (let died = true; died; calls += STRIDE) {
-      const killed = await world.open();
+      const killed = await fixture.open();
       await killed.converge(before);
-      died = await dieAt(world, calls, () => killed.pass(after));
-      const next = await world.open();
+      died = await dieAt(fixture, calls, () => killed.pass(after));
+      const next = await fixture.open();
       await next.pass(after);
       expectTrue(next.states(), `a death at call ${calls}`);
     }

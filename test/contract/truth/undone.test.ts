@@ -7,7 +7,7 @@ import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
-import { PATHS, startWorld, type World } from './world.ts';
+import { PATHS, startFixture, type Fixture } from './fixture.ts';
 
 const NEVER = new AbortController().signal;
 const rule = (name: string, port: string): UciSection =>
@@ -28,22 +28,22 @@ const STAGED: readonly [string, string, string][] = [
 const POLICY = namedSection('policy', 'ours', { last_resort: 'default' });
 
 describe.each(PATHS)('on the %s path', (path) => {
-  let world: World;
+  let fixture: Fixture;
   let driver: Driver;
   let reloads: number;
   beforeEach(async () => {
     reloads = 0;
-    world = await startWorld(path, {
+    fixture = await startFixture(path, {
       '/sbin/fw4': () => {
         reloads += 1;
-        const isBad = world.names('firewall').includes('sdewan_rule_bad');
+        const isBad = fixture.names('firewall').includes('sdewan_rule_bad');
         return { code: 0, stdout: '', stderr: isBad ? REFUSAL : '' };
       },
     });
-    ({ driver } = await world.open());
+    ({ driver } = await fixture.open());
     await bring(before);
   });
-  afterEach(() => world.stop());
+  afterEach(() => fixture.stop());
 
   const bring = async (desired: readonly UciSection[], policies: readonly UciSection[] = []) => {
     const { packages } = await driver.read(NEVER);
@@ -58,11 +58,11 @@ describe.each(PATHS)('on the %s path', (path) => {
     return driver.apply(deltas, NEVER);
   };
   const ports = () =>
-    world
+    fixture
       .sections('firewall')
       .filter(({ name }) => name?.startsWith('sdewan_rule_'))
       .map(({ options }) => options['dest_port']);
-  const files = () => [world.sections('firewall'), world.sections('mwan3')];
+  const files = () => [fixture.sections('firewall'), fixture.sections('mwan3')];
 
   it('has all as it was, in both packages, and the service has taken that', async () => {
     const [held, reloadsBefore] = [files(), reloads];
@@ -76,22 +76,22 @@ describe.each(PATHS)('on the %s path', (path) => {
     expect(reloads - reloadsBefore).toBe(2);
     // Nothing is left that would be applied with the next change, or undone after it.
     expect(await bring([...before, rule('good', '5')])).toMatchObject({ outcome: 'done' });
-    world.passDeviceTime(60_000);
-    expect(world.names('firewall').slice(-1)).toEqual(['sdewan_rule_good']);
-    expect(world.names('mwan3')).not.toContain(POLICY.name);
+    fixture.passDeviceTime(60_000);
+    expect(fixture.names('firewall').slice(-1)).toEqual(['sdewan_rule_good']);
+    expect(fixture.names('mwan3')).not.toContain(POLICY.name);
   });
 
   it.each(path === 'fast' ? FAST : STAGED)(
     'does not count as undone what a `uci %s` that answers success did not undo',
     async (method, contains, told) => {
-      const { faults } = world.simulator;
+      const { faults } = fixture.simulator;
       faults.add({ object: 'uci', method, contains, action: { kind: 'status', status: 0 } });
       await expect(bring(after)).rejects.toThrow(told);
-      expect(world.simulator.journal().map(({ event }) => event)).toContain('fault');
+      expect(fixture.simulator.journal().map(({ event }) => event)).toContain('fault');
       faults.clear();
       // What it left is read, and brought to what is wanted, like anything else.
       expect(await bring(before)).toMatchObject({ outcome: 'done' });
-      world.passDeviceTime(60_000);
+      fixture.passDeviceTime(60_000);
       expect(ports()).toEqual(before.map(({ options }) => options['dest_port']));
     },
   );

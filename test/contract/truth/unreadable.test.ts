@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { firewallRule, mwan3Rule, policy, zone } from './rules.ts';
-import { PATHS, startWorld, type World } from './world.ts';
+import { PATHS, startFixture, type Fixture } from './fixture.ts';
 
 const before = [zone, firewallRule('changes', '2'), policy('balance'), mwan3Rule('web', '80')];
 const after = [
@@ -22,24 +22,24 @@ const proposal = ruleOf('IpsecProposal', 'aes', {
 });
 
 describe.each(PATHS)('on the %s path', (path) => {
-  let world: World;
+  let fixture: Fixture;
   beforeEach(async () => {
-    world = await startWorld(path);
+    fixture = await startFixture(path);
   });
-  afterEach(() => world.stop());
+  afterEach(() => fixture.stop());
 
   it('gives a package that was emptied its rules again', async () => {
-    const { converge, states } = await world.open();
+    const { converge, states } = await fixture.open();
     await converge([...before, proposal]);
-    world.write('ipsec', '');
+    fixture.write('ipsec', '');
     await converge([...after, proposal]);
-    expect(world.names('ipsec')).toContain('aes');
+    expect(fixture.names('ipsec')).toContain('aes');
     expect(Object.values(states()).filter((state) => state !== 'Applied')).toEqual([]);
   });
 
   it('rules for which an empty package lacks something wait for that, and no others', async () => {
-    world.write('mwan3', '');
-    const { converge, states, messageOf } = await world.open();
+    fixture.write('mwan3', '');
+    const { converge, states, messageOf } = await fixture.open();
     await converge(before);
     expect(states()).toEqual({
       lan1: 'Applied',

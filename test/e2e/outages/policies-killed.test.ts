@@ -99,14 +99,14 @@ describe(`killed during ${CHANGES} changes of policies`, async () => {
   const cluster = await e2eCluster();
   let namespace = '';
   let cnfs: string[] = [];
-  let world: ReturnType<typeof policiesIn>;
+  let fixture: ReturnType<typeof policiesIn>;
   let client: KubeClient;
   const said: Said = { clients: new Set(), crews: new Set(), hasSecondPort: false };
 
   const exact = async (what: string): Promise<void> => {
     await until(what, async () => {
       const tables = await Promise.all(
-        cnfs.map((name) => world.tableOf(name).catch(() => undefined)),
+        cnfs.map((name) => fixture.tableOf(name).catch(() => undefined)),
       );
       const wanted = expected(said).join();
       return tables.every(
@@ -121,12 +121,12 @@ describe(`killed during ${CHANGES} changes of policies`, async () => {
   beforeAll(async () => {
     client = createKubeClient({ config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }) });
     namespace = await cluster.createNamespace('policies-killed');
-    world = policiesIn(cluster, namespace);
-    await world.pod('server', SERVER, { role: 'server' });
-    await world.pod('friend', FRIEND, { role: 'client' });
-    await world.pod('stranger', STRANGER, { role: 'none' });
+    fixture = policiesIn(cluster, namespace);
+    await fixture.pod('server', SERVER, { role: 'server' });
+    await fixture.pod('friend', FRIEND, { role: 'client' });
+    await fixture.pod('stranger', STRANGER, { role: 'none' });
     for (const { address, crew, name } of CLIENTS)
-      await world.pod(name, address, { role: 'none', crew });
+      await fixture.pod(name, address, { role: 'none', crew });
     await createCnf(cluster, {
       namespace,
       purpose: PURPOSE,
@@ -200,7 +200,7 @@ describe(`killed during ${CHANGES} changes of policies`, async () => {
     const watch = async (pod: string): Promise<void> => {
       while (!over.signal.aborted) {
         // One that is being killed does not answer.
-        const table = await world.tableOf(pod).catch(() => undefined);
+        const table = await fixture.tableOf(pod).catch(() => undefined);
         if (table !== undefined) {
           looks += 1;
           for (const one of wrongIn(table)) wrong.push(`${pod}: ${one}`);
@@ -222,18 +222,18 @@ describe(`killed during ${CHANGES} changes of policies`, async () => {
     expect(wrong).toEqual([]);
     await coordinatorReady(cluster);
     await until('every policy is enforced', async () =>
-      (await world.isEnforced('web')) && (await world.isEnforced('deny')) ? true : undefined,
+      (await fixture.isEnforced('web')) && (await fixture.isEnforced('deny')) ? true : undefined,
     );
   });
 
   it('coordinators that come last find what came and went before them', async () => {
     const restore = await coordinatorDown(cluster);
     for (let at = 0; at < 20; at += 1) await change(at);
-    await world.pod('late', '10.99.2.50', { role: 'client' });
+    await fixture.pod('late', '10.99.2.50', { role: 'client' });
     await restore();
     await exact('both have what the policies say');
     const isThere = until('both have the pod', async () => {
-      const tables = await Promise.all(cnfs.map((name) => world.tableOf(name)));
+      const tables = await Promise.all(cnfs.map((name) => fixture.tableOf(name)));
       return tables.every((table) => table.includes('10.99.2.50')) ? true : undefined;
     });
     await expect(isThere).resolves.toBe(true);

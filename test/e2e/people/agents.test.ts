@@ -128,10 +128,10 @@ describe('what agents answer to the CLI', async () => {
   });
 
   it('is beside what NetworkPolicies say of a packet between two pods', async () => {
-    const world = policiesIn(cluster, namespace);
-    await world.pod('server', '10.99.7.1', { role: 'server' });
-    await world.pod('client', '10.99.7.2', { role: 'client' });
-    await world.pod('other', '10.99.7.3', { role: 'other' });
+    const fixture = policiesIn(cluster, namespace);
+    await fixture.pod('server', '10.99.7.1', { role: 'server' });
+    await fixture.pod('client', '10.99.7.2', { role: 'client' });
+    await fixture.pod('other', '10.99.7.3', { role: 'other' });
     await apply(cluster, namespace, {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'NetworkPolicy',
@@ -147,7 +147,7 @@ describe('what agents answer to the CLI', async () => {
       },
     });
     await until('the policy is enforced', async () =>
-      (await world.isEnforced('web')) ? true : undefined,
+      (await fixture.isEnforced('web')) ? true : undefined,
     );
     const traced = (from: string, to: string) =>
       run('trace', '--from', from, '--to', to, '--dport', '8080');

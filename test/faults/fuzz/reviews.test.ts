@@ -24,7 +24,7 @@ import {
   labelTemplate,
 } from '../../../coordinator/admission/cnf/workloads.ts';
 import { addAgentsFinalizer, createRuleWebhook } from '../../../coordinator/admission/rules.ts';
-import { requestOf, rule, worldOf } from '../../../coordinator/admission/testing/changes.ts';
+import { requestOf, rule, fixtureOf } from '../../../coordinator/admission/testing/changes.ts';
 import { coordinatorEnvSchema, injectOptionsOf } from '../../../coordinator/env.ts';
 import { referencesIn, sampleOf } from '../../integration/admission/samples.ts';
 import type { Random } from '../../run/random.ts';
@@ -63,7 +63,7 @@ const labelled = rules.map((one) => ({
     annotations: { 'sdewan.akraino.org/order': '5', 'sdewan.akraino.org/references': 'warn' },
   },
 }));
-const world = worldOf({
+const fixture = fixtureOf({
   rules: [...rules, ...targets, rule('FirewallZone', 'a-b', sampleOf(firewallZone))],
   networks: new Set(['ovn-net1']),
   grants: [
@@ -87,8 +87,8 @@ const rulesBy = (checks: readonly ListedCheck[]) =>
     checks: counted(checks),
     bucketTypes: ['basic', 'app-intent', 'k8s-service'],
     referenceMode: 'deny',
-    cached: () => world,
-    live: world,
+    cached: () => fixture,
+    live: fixture,
   });
 const app = createAdmissionApp({
   webhooks: {

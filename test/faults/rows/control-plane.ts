@@ -7,7 +7,7 @@ import type { Cluster, ControlPlaneProgram } from 'kind-test-harness';
 import { ruleCollections } from '../../stack/collections.ts';
 import type { Row } from '../row.ts';
 import type { Side } from '../surroundings.ts';
-import type { World } from '../world.ts';
+import type { Fixture } from '../fixture.ts';
 
 /** Where the harness keeps the control plane's data and pid files. */
 const folderOf = ({ kubeconfig }: Cluster): string =>
@@ -119,8 +119,8 @@ const BETWEEN_SNAPSHOT_AND_RESTORE_MS = 6_000;
  * restored copy of the disk. Kubernetes asks to restart the clients of an etcd that was restored
  * so: a watch from a version that is yet to come says nothing.
  */
-const restored: Row['run'] = async (world) => {
-  const { cluster, judge } = world;
+const restored: Row['run'] = async (fixture) => {
+  const { cluster, judge } = fixture;
   const folder = folderOf(cluster);
   const { length: kinds } = await kindsIn(cluster);
   const [data, copy, old] = ['etcd', 'etcd-copy', 'etcd-old'].map((name) =>
@@ -141,13 +141,13 @@ const restored: Row['run'] = async (world) => {
   if (before.length > 0) throw new Error(before.join('\n'));
   await untilServing(cluster, kinds);
   await judge.beginAnew();
-  const clients = [...(await world.targets('agent')), ...(await world.targets('coordinator'))];
+  const clients = [...(await fixture.targets('agent')), ...(await fixture.targets('coordinator'))];
   await Promise.all(clients.map((target) => cluster.killContainer(target, 'SIGKILL')));
 };
 
 const halfOpen =
   (side: Side): Row['run'] =>
-  async ({ surroundings }: World) => {
+  async ({ surroundings }: Fixture) => {
     surroundings.proxy(side).freeze();
     await sleep(3_000);
   };

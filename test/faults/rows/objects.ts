@@ -12,7 +12,7 @@ import { apply, waitGone, waitInSync } from '../../stack/operator.ts';
 import { rejectRule, rule } from '../../stack/rules.ts';
 import type { Row } from '../row.ts';
 import { newRule, resourceOf } from '../traffic.ts';
-import type { World } from '../world.ts';
+import type { Fixture } from '../fixture.ts';
 
 const forceDeleted: Row['run'] = async ({ cluster, namespace }) => {
   for (let round = 0; round < 2; round += 1) {
@@ -125,7 +125,7 @@ const flapping: Row['run'] = async ({ cluster, client, namespace }) => {
   await client.delete(resource, key);
 };
 
-const coordinatorsRolled: Row['run'] = async ({ cluster }: World) => {
+const coordinatorsRolled: Row['run'] = async ({ cluster }: Fixture) => {
   const deployment = ['-n', 'sdewan-system', 'deployment/sdewan-coordinator'];
   await cluster.kubectl(['rollout', 'restart', ...deployment]);
   await cluster.kubectl(['rollout', 'status', ...deployment, '--timeout=60s'], {

@@ -10,10 +10,10 @@ import type { Row } from '../row.ts';
 /** Where it takes a time, the fault is over when the device does as ever. */
 const misbehaves =
   (ms: number, ...faults: readonly Fault[]): Row['run'] =>
-  async (world) => {
-    const devices = await world.targets('openwrt');
+  async (fixture) => {
+    const devices = await fixture.targets('openwrt');
     const all = (method: 'POST' | 'DELETE', route: string, body?: object) =>
-      Promise.all(devices.map((device) => control(world, device, { method, route, body })));
+      Promise.all(devices.map((device) => control(fixture, device, { method, route, body })));
     for (const fault of faults) await all('POST', 'faults', fault);
     await sleep(ms);
     await all('DELETE', 'faults');
@@ -25,10 +25,10 @@ const answered = (status: Status, object: string, ...methods: readonly string[])
 
 const repeated =
   (route: string, times: number): Row['run'] =>
-  async (world, random) => {
+  async (fixture, random) => {
     for (let done = 0; done < times; done += 1) {
-      const device = random.pick(await world.targets('openwrt'));
-      await control(world, device, { method: 'POST', route });
+      const device = random.pick(await fixture.targets('openwrt'));
+      await control(fixture, device, { method: 'POST', route });
       await sleep(random.int(1_500));
     }
   };

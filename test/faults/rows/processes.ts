@@ -2,20 +2,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../run/random.ts';
 import type { Row } from '../row.ts';
-import type { Program, Target, World } from '../world.ts';
+import type { Program, Target, Fixture } from '../fixture.ts';
 
 const PROGRAMS: readonly Program[] = ['agent', 'coordinator', 'openwrt'];
 
 /** Someone of them; undefined: its container does not run at that moment, and is not hit. */
 const killOne = async (
-  world: World,
+  fixture: Fixture,
   program: Program,
   random: Random,
 ): Promise<Target | undefined> => {
-  const targets = await world.targets(program).catch(() => []);
+  const targets = await fixture.targets(program).catch(() => []);
   if (targets.length === 0) return undefined;
   const target = random.pick(targets);
-  return world.cluster.killContainer(target, 'SIGKILL').then(
+  return fixture.cluster.killContainer(target, 'SIGKILL').then(
     () => target,
     () => undefined,
   );
@@ -26,10 +26,10 @@ const KILL_WITHIN_MS = 1_500;
 
 const kills =
   (program: Program, count: number): Row['run'] =>
-  async (world, random) => {
+  async (fixture, random) => {
     for (let killed = 0; killed < count;) {
       await sleep(random.int(KILL_WITHIN_MS));
-      if (await killOne(world, program, random)) killed += 1;
+      if (await killOne(fixture, program, random)) killed += 1;
     }
   };
 
@@ -41,11 +41,11 @@ const KILLS_OF_ONE_POD = 5;
 
 const killsOfAll =
   (count: number): Row['run'] =>
-  async (world, random) => {
+  async (fixture, random) => {
     const ofPod = new Map<string, number>();
     for (let killed = 0; killed < count;) {
       await sleep(random.int(KILL_WITHIN_MS));
-      const target = await killOne(world, random.pick(PROGRAMS), random);
+      const target = await killOne(fixture, random.pick(PROGRAMS), random);
       if (!target) continue;
       killed += 1;
       const { namespace, pod } = target;
@@ -53,16 +53,16 @@ const killsOfAll =
       ofPod.set(pod, before + 1);
       if (before + 1 < KILLS_OF_ONE_POD) continue;
       const itsPod = ['delete', 'pod', pod, '-n', namespace, '--ignore-not-found', '--wait=false'];
-      await world.cluster.kubectl(itsPod, { allowFailure: true });
+      await fixture.cluster.kubectl(itsPod, { allowFailure: true });
     }
   };
 
 const stands =
   (program: Program, ms: number): Row['run'] =>
-  async (world) => {
-    const targets = await world.targets(program);
+  async (fixture) => {
+    const targets = await fixture.targets(program);
     const signalAll = (signal: NodeJS.Signals) =>
-      Promise.all(targets.map((target) => world.cluster.killContainer(target, signal)));
+      Promise.all(targets.map((target) => fixture.cluster.killContainer(target, signal)));
     await sleep(1_000);
     await signalAll('SIGSTOP');
     await sleep(ms);
@@ -111,9 +111,9 @@ export const processes: readonly Row[] = [
     holds: '',
     boundMs: 45_000,
     takesSeconds: 40,
-    run: async (world) => {
-      const all = await Promise.all(PROGRAMS.map((program) => world.targets(program)));
-      const kill = (target: Target) => world.cluster.killContainer(target, 'SIGKILL');
+    run: async (fixture) => {
+      const all = await Promise.all(PROGRAMS.map((program) => fixture.targets(program)));
+      const kill = (target: Target) => fixture.cluster.killContainer(target, 'SIGKILL');
       await Promise.all(all.flat().map(kill));
       await sleep(2_000);
     },

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { Row } from '../row.ts';
 import type { Side } from '../surroundings.ts';
-import type { Target, World } from '../world.ts';
+import type { Target, Fixture } from '../fixture.ts';
 
 const HOUR_MS = 3_600_000;
 const LEDGER = 'ledger.json';
@@ -24,7 +24,7 @@ const clockJumps =
   };
 
 /** The agent's emptyDir, as it lies on this machine. */
-const stateFolder = ({ cluster }: World, { namespace, pod }: Target): string => {
+const stateFolder = ({ cluster }: Fixture, { namespace, pod }: Target): string => {
   const volumes = path.join(cluster.podDirectory(namespace, pod), 'volumes');
   const found = readdirSync(volumes)
     .map((name) => path.join(volumes, name))
@@ -39,22 +39,22 @@ const stateFiles = (folder: string): string[] =>
     .map((name) => path.join(folder, name));
 
 /** Half a file each, and the agent starts anew. */
-const stateCorrupt: Row['run'] = async (world) => {
-  for (const target of await world.targets('agent')) {
-    const files = stateFiles(stateFolder(world, target));
+const stateCorrupt: Row['run'] = async (fixture) => {
+  for (const target of await fixture.targets('agent')) {
+    const files = stateFiles(stateFolder(fixture, target));
     for (const file of files) {
       const text = readFileSync(file, 'utf8');
       writeFileSync(file, text.slice(0, text.length / 2));
     }
-    await world.cluster.killContainer(target, 'SIGKILL');
+    await fixture.cluster.killContainer(target, 'SIGKILL');
   }
   await sleep(3_000);
 };
 
 /** Root may write into a folder whatever its mode, but cannot replace a folder by a file. */
-const stateUnwritable: Row['run'] = async (world) => {
-  const files = (await world.targets('agent')).flatMap((target) =>
-    stateFiles(stateFolder(world, target)),
+const stateUnwritable: Row['run'] = async (fixture) => {
+  const files = (await fixture.targets('agent')).flatMap((target) =>
+    stateFiles(stateFolder(fixture, target)),
   );
   const kept = files.map((file) => ({ file, text: readFileSync(file, 'utf8') }));
   for (const { file } of kept) {
@@ -78,10 +78,10 @@ const running = z.object({
  * A second agent with the same environment, state folder and login, as when a runtime has lost
  * sight of the first.
  */
-const twoAgents: Row['run'] = async (world) => {
-  const [target] = await world.targets('agent');
+const twoAgents: Row['run'] = async (fixture) => {
+  const [target] = await fixture.targets('agent');
   if (!target) throw new Error('there is no agent');
-  const pod = world.cluster.podDirectory(target.namespace, target.pod);
+  const pod = fixture.cluster.podDirectory(target.namespace, target.pod);
   const file = path.join(pod, 'containers', target.container, 'running.json');
   const { env, workingDirectory, pid } = running.parse(JSON.parse(readFileSync(file, 'utf8')));
   const [node = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8')

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { ORDER_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Pod } from './pod.ts';
 import { WORDS } from './vocabulary.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
 export type Step = {
   does: keyof typeof STEPS;
@@ -26,125 +26,127 @@ const purposeOfPod = (name: string): string => (name.startsWith('a') ? 'cnf-a' :
 const pick = <T>(list: readonly T[], at: number): T | undefined =>
   list[at % Math.max(1, list.length)];
 const word = (which: number) => WORDS[which % WORDS.length]!;
-const withPod = (world: World, which: number, act: (pod: Pod) => void): void => {
-  const pod = pick([...world.pods.values()], which);
+const withPod = (fixture: Fixture, which: number, act: (pod: Pod) => void): void => {
+  const pod = pick([...fixture.pods.values()], which);
   if (pod) act(pod);
 };
-type Coordinator = NonNullable<ReturnType<World['coordinators']['get']>>;
+type Coordinator = NonNullable<ReturnType<Fixture['coordinators']['get']>>;
 
 const withCoordinator = (
-  world: World,
+  fixture: Fixture,
   which: number,
   act: (coordinator: Coordinator) => void,
 ): void => {
-  const coordinator = pick([...world.coordinators.values()], which);
+  const coordinator = pick([...fixture.coordinators.values()], which);
   if (coordinator) act(coordinator);
 };
 /** Another of its name can have begun since, which goes on. */
-const kill = (world: World, { name, process }: Coordinator): void => {
+const kill = (fixture: Fixture, { name, process }: Coordinator): void => {
   process.kill();
-  if (world.coordinators.get(name)?.process === process) world.coordinators.delete(name);
+  if (fixture.coordinators.get(name)?.process === process) fixture.coordinators.delete(name);
 };
 /** The longest are a minute. */
 const duration = (how: number): number => [500, 2_000, 7_000, 15_000, 60_000][how % 5]!;
 
 export const STEPS = {
-  create: (world: World, which: number, how: number) =>
-    world.createRule(word(which), {
+  create: (fixture: Fixture, which: number, how: number) =>
+    fixture.createRule(word(which), {
       variant: how % 2,
       purpose: PURPOSES[how % 3 === 2 ? 1 : 0]!,
       hasFinalizer: how % 10 !== 9,
     }),
-  update: (world: World, which: number, how: number) =>
-    world.updateRule(word(which), (rule) => ({
+  update: (fixture: Fixture, which: number, how: number) =>
+    fixture.updateRule(word(which), (rule) => ({
       ...rule,
       spec: pick(word(which).variants, how)!.spec,
     })),
-  'move to a purpose': (world: World, which: number, how: number) =>
-    world.updateRule(word(which), (rule) => ({
+  'move to a purpose': (fixture: Fixture, which: number, how: number) =>
+    fixture.updateRule(word(which), (rule) => ({
       ...rule,
       metadata: { ...rule.metadata, labels: { [PURPOSE_LABEL]: PURPOSES[how % 2]! } },
     })),
-  order: (world: World, which: number, how: number) =>
-    world.updateRule(word(which), (rule) => ({
+  order: (fixture: Fixture, which: number, how: number) =>
+    fixture.updateRule(word(which), (rule) => ({
       ...rule,
       metadata: { ...rule.metadata, annotations: { [ORDER_ANNOTATION]: String((how % 5) - 2) } },
     })),
-  delete: (world: World, which: number) => world.deleteRule(word(which)),
-  'add a pod': (world: World, which: number) => {
+  delete: (fixture: Fixture, which: number) => fixture.deleteRule(word(which)),
+  'add a pod': (fixture: Fixture, which: number) => {
     const name = PODS[which % PODS.length]!;
-    world.addPod(name, purposeOfPod(name));
+    fixture.addPod(name, purposeOfPod(name));
   },
-  'remove a pod': (world: World, which: number, how: number) =>
-    withPod(world, which, (pod) => pod.remove(1_000 + (how % 4) * 1_500, how % 5 === 4)),
-  'kill an agent': (world: World, which: number, how: number) =>
-    withPod(world, which, (pod) => pod.restartAgent(1_000 + (how % 10) * 500)),
-  'freeze an agent': (world: World, which: number, how: number) =>
-    withPod(world, which, (pod) => {
+  'remove a pod': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, (pod) => pod.remove(1_000 + (how % 4) * 1_500, how % 5 === 4)),
+  'kill an agent': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, (pod) => pod.restartAgent(1_000 + (how % 10) * 500)),
+  'freeze an agent': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, (pod) => {
       const process = pod.agent();
       process.freeze();
-      world.time.after(duration(how), process.thaw);
+      fixture.time.after(duration(how), process.thaw);
     }),
-  'freeze an agent while OpenWRT restarts': (world: World, which: number, how: number) =>
-    withPod(world, which, (pod) => {
+  'freeze an agent while OpenWRT restarts': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, (pod) => {
       const process = pod.agent();
       process.freeze();
-      world.time.after(2_000 + (how % 6) * 1_000, process.thaw);
+      fixture.time.after(2_000 + (how % 6) * 1_000, process.thaw);
       pod.restartOpenwrt([1, 60, 400, 900, 1_500][how % 5]!);
     }),
-  'restart OpenWRT': (world: World, which: number, how: number) =>
-    withPod(world, which, (pod) => pod.restartOpenwrt([20, 300, 1_000, 5_000][how % 4]!)),
-  'rpcd away': (world: World, which: number, how: number) =>
-    withPod(world, which, ({ device }) => {
+  'restart OpenWRT': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, (pod) => pod.restartOpenwrt([20, 300, 1_000, 5_000][how % 4]!)),
+  'rpcd away': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, ({ device }) => {
       if (!device.isUp) return;
       device.isUp = false;
-      world.time.after(duration(how % 4), () => (device.isUp = true));
+      fixture.time.after(duration(how % 4), () => (device.isUp = true));
     }),
-  'OpenWRT hangs': (world: World, which: number, how: number) =>
-    withPod(world, which, ({ device }) => {
+  'OpenWRT hangs': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, ({ device }) => {
       device.hangs = true;
-      world.time.after(duration(how % 4), () => (device.hangs = false));
+      fixture.time.after(duration(how % 4), () => (device.hangs = false));
     }),
-  'OpenWRT refuses': (world: World, which: number, how: number) =>
-    withPod(world, which, ({ device }) => {
+  'OpenWRT refuses': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, ({ device }) => {
       device.refuses =
         how % 3 === 0 ? new Set() : new Set(['sdewan_rule_web', 'sdewan_rule_ten'].slice(how % 2));
     }),
-  'an administrator adds': (world: World, which: number, how: number) =>
-    withPod(world, which, ({ device }) => device.addForeign(`admin_${how % 3}`)),
-  'an administrator removes': (world: World, which: number, how: number) =>
-    withPod(world, which, ({ device }) => device.removeOne(how)),
-  'kill a coordinator': (world: World, which: number, how: number) =>
-    withCoordinator(world, which, (coordinator) => {
-      kill(world, coordinator);
-      world.time.after(500 + (how % 10) * 2_000, () => world.addCoordinator(coordinator.name));
+  'an administrator adds': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, ({ device }) => device.addForeign(`admin_${how % 3}`)),
+  'an administrator removes': (fixture: Fixture, which: number, how: number) =>
+    withPod(fixture, which, ({ device }) => device.removeOne(how)),
+  'kill a coordinator': (fixture: Fixture, which: number, how: number) =>
+    withCoordinator(fixture, which, (coordinator) => {
+      kill(fixture, coordinator);
+      fixture.time.after(500 + (how % 10) * 2_000, () => fixture.addCoordinator(coordinator.name));
     }),
-  'stop a coordinator': (world: World, which: number, how: number) =>
-    withCoordinator(world, which, (coordinator) => {
+  'stop a coordinator': (fixture: Fixture, which: number, how: number) =>
+    withCoordinator(fixture, which, (coordinator) => {
       coordinator.process.stopping.abort();
-      world.time.after(300, () => kill(world, coordinator));
-      world.time.after(1_000 + (how % 10) * 1_000, () => world.addCoordinator(coordinator.name));
+      fixture.time.after(300, () => kill(fixture, coordinator));
+      fixture.time.after(1_000 + (how % 10) * 1_000, () =>
+        fixture.addCoordinator(coordinator.name),
+      );
     }),
-  'freeze a coordinator': (world: World, which: number, how: number) =>
-    withCoordinator(world, which, ({ process }) => {
+  'freeze a coordinator': (fixture: Fixture, which: number, how: number) =>
+    withCoordinator(fixture, which, ({ process }) => {
       process.freeze();
-      world.time.after(duration(how), process.thaw);
+      fixture.time.after(duration(how), process.thaw);
     }),
-  'calls fail': (world: World, _which: number, how: number) => {
-    world.chaos.calls = [0, 0.1, 0.3, 0.6][how % 4]!;
+  'calls fail': (fixture: Fixture, _which: number, how: number) => {
+    fixture.chaos.calls = [0, 0.1, 0.3, 0.6][how % 4]!;
   },
-  'reports go astray': (world: World, _which: number, how: number) => {
-    world.chaos.reports = [0, 0.2, 0.5, 0.9][how % 4]!;
+  'reports go astray': (fixture: Fixture, _which: number, how: number) => {
+    fixture.chaos.reports = [0, 0.2, 0.5, 0.9][how % 4]!;
   },
-  'watches are slow': (world: World, _which: number, how: number) => {
-    world.chaos.slowWatches = how % 2 === 1;
+  'watches are slow': (fixture: Fixture, _which: number, how: number) => {
+    fixture.chaos.slowWatches = how % 2 === 1;
   },
-  'watches end': (world: World) => world.server.endWatches(),
-  compact: (world: World) => {
-    world.server.compact();
-    world.server.endWatches();
+  'watches end': (fixture: Fixture) => fixture.server.endWatches(),
+  compact: (fixture: Fixture) => {
+    fixture.server.compact();
+    fixture.server.endWatches();
   },
-  'events are repeated': (world: World) => world.server.repeat(),
+  'events are repeated': (fixture: Fixture) => fixture.server.repeat(),
 } as const;
 
 const weights: Partial<Record<keyof typeof STEPS, number>> = {
@@ -208,39 +210,39 @@ export const walk = async ({ seed, steps }: History): Promise<void> => {
   const original = Math.random;
   // Backoff and jitter of the code under test, too: or else a seed would not replay.
   Math.random = random;
-  const world = createWorld(random);
+  const fixture = createFixture(random);
   try {
-    world.addCoordinator('one');
-    world.addCoordinator('two');
-    world.addPod('a-0', 'cnf-a');
-    world.addPod('a-1', 'cnf-a');
+    fixture.addCoordinator('one');
+    fixture.addCoordinator('two');
+    fixture.addPod('a-0', 'cnf-a');
+    fixture.addPod('a-1', 'cnf-a');
     const check = (problems: readonly string[]): void => {
       if (problems.length > 0)
-        throw new WalkError(`${problems.join('\n')}\n\n${world.journal.join('\n')}`);
+        throw new WalkError(`${problems.join('\n')}\n\n${fixture.journal.join('\n')}`);
     };
     for (const [at, one] of WORDS.entries())
       if ((seed >> at) % 2 === 0)
-        world.createRule(one, { variant: at % 2, purpose: 'cnf-a', hasFinalizer: true });
-    await world.time.pass(BEGIN_MS);
+        fixture.createRule(one, { variant: at % 2, purpose: 'cnf-a', hasFinalizer: true });
+    await fixture.time.pass(BEGIN_MS);
     for (const { does, which, how, waitMs } of steps) {
-      world.journal.push(
-        `${(world.time.monotonic() / 1_000).toFixed(3)} -- ${does} ${which} ${how}`,
+      fixture.journal.push(
+        `${(fixture.time.monotonic() / 1_000).toFixed(3)} -- ${does} ${which} ${how}`,
       );
-      STEPS[does](world, which, how);
-      await world.time.pass(waitMs);
-      check(world.violations);
+      STEPS[does](fixture, which, how);
+      await fixture.time.pass(waitMs);
+      check(fixture.violations);
     }
-    world.heal();
+    fixture.heal();
     const hasRefused = steps.some(({ does }) => does === 'OpenWRT refuses');
     const quietMs = hasRefused ? QUIET_AFTER_REFUSALS_MS : QUIET_MS;
     for (let waited = 0; waited < quietMs; waited += LOOK_MS) {
-      await world.time.pass(LOOK_MS);
-      check(world.violations);
-      if (world.whatIsWrong().length === 0) break;
+      await fixture.time.pass(LOOK_MS);
+      check(fixture.violations);
+      if (fixture.whatIsWrong().length === 0) break;
     }
-    check(world.whatIsWrong());
+    check(fixture.whatIsWrong());
   } finally {
-    await world.time.end();
+    await fixture.time.end();
     Math.random = original;
   }
 };

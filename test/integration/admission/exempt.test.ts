@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
 /**
@@ -22,17 +22,17 @@ const EXEMPT = [
 const OPERATORS = 'operators-of-the-exempt-test';
 const MASTERS = 'system:masters';
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
   const rights = ['--clusterrole=cluster-admin', `--group=${OPERATORS}`];
-  await world.kubectl('create', 'clusterrolebinding', OPERATORS, ...rights);
+  await fixture.kubectl('create', 'clusterrolebinding', OPERATORS, ...rights);
 });
 afterAll(async () => {
-  await world.kubectl('delete', 'clusterrolebinding', OPERATORS);
-  await world.close();
+  await fixture.kubectl('delete', 'clusterrolebinding', OPERATORS);
+  await fixture.close();
 });
 
 /**
@@ -44,13 +44,13 @@ const createUsedZone = async (name: string): Promise<void> => {
   const common = { apiVersion: 'batch.sdewan.akraino.org/v1alpha1' };
   const metadata = { name, namespace, labels };
   const zone = { ...common, kind: 'FirewallZone', metadata, spec: { network: ['a'] } };
-  await world.client.create(firewallZone, zone);
+  await fixture.client.create(firewallZone, zone);
   const spec = { src: name, target: 'REJECT' };
-  await world.client.create(firewallRule, { ...common, kind: 'FirewallRule', metadata, spec });
+  await fixture.client.create(firewallRule, { ...common, kind: 'FirewallRule', metadata, spec });
 };
 
 const deletedBy = (user: string, name: string, group = OPERATORS): Promise<string> =>
-  world
+  fixture
     .clientAs(user, [group])
     .delete(firewallZone, { namespace, name })
     .then(() => 'deleted', String);
@@ -61,14 +61,14 @@ describe('a zone that is used', () => {
     await createUsedZone(name);
     // The coordinator knows from its watch who uses a zone; a status says that the rule has come
     // in.
-    await eventually(() => world.client.get(firewallRule, { namespace, name })).toHaveProperty(
+    await eventually(() => fixture.client.get(firewallRule, { namespace, name })).toHaveProperty(
       'status',
     );
     // Before it denies, the coordinator asks the API server, and lets pass what is not answered in
     // time.
     const asAnna = ['--as=anna', `--as-group=${MASTERS}`, '--dry-run=server'];
     const remove = ['delete', 'firewallzone', name, '-n', namespace, ...asAnna];
-    await eventually(async () => (await world.kubectl(...remove)).stderr).toContain(
+    await eventually(async () => (await fixture.kubectl(...remove)).stderr).toContain(
       `used by FirewallRule ${name}`,
     );
     expect(await deletedBy(user, name)).toBe('deleted');
@@ -79,7 +79,7 @@ describe('without a coordinator', () => {
   beforeAll(async () => {
     for (const [index] of EXEMPT.entries()) await createUsedZone(`b${index}`);
     await createUsedZone('c0');
-    await world.stopCoordinator();
+    await fixture.stopCoordinator();
   });
 
   it.each(EXEMPT)('keeps a zone of a bucket for anna, and deletes it for %s', async (user) => {
@@ -91,7 +91,7 @@ describe('without a coordinator', () => {
   it('changes and deletes a zone of a bucket for system:masters, which may do everything', async () => {
     const body = { spec: { network: ['b'] } };
     const change = (group: string) =>
-      world
+      fixture
         .clientAs('bert', [group])
         .patch(firewallZone, { namespace, name: 'c0' }, { patch: { type: 'merge', body } })
         .then(() => 'changed', String);

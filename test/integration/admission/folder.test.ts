@@ -2,16 +2,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const rule = (kind: string, name: string, spec: object, metadata: object = {}): object => ({
   apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
@@ -27,14 +27,14 @@ it('accepts a folder in any order: in two applies, or in one where references on
   const src = { src: 'lan2', target: 'REJECT' };
   await write('a.json', rule('FirewallRule', 'reject-81', src));
   await write('b.json', rule('FirewallZone', 'lan2', { network: ['a'] }));
-  const first = await world.kubectl('apply', '-f', folder);
+  const first = await fixture.kubectl('apply', '-f', folder);
   expect([first.code, first.stderr]).toEqual([1, expect.stringContaining('FirewallZone lan2')]);
-  expect(await world.kubectl('apply', '-f', folder)).toMatchObject({ code: 0 });
+  expect(await fixture.kubectl('apply', '-f', folder)).toMatchObject({ code: 0 });
   const warn = { annotations: { 'sdewan.akraino.org/references': 'warn' } };
   const own = { name: 'reject-82', namespace, labels: { sdewanPurpose: 'cnf-1' }, ...warn };
   await write('a.json', rule('FirewallRule', 'reject-82', { ...src, src: 'lan3' }, own));
   await write('b.json', rule('FirewallZone', 'lan3', { network: ['b'] }));
-  const atOnce = await world.kubectl('apply', '-f', folder);
+  const atOnce = await fixture.kubectl('apply', '-f', folder);
   expect([atOnce.code, atOnce.stderr]).toEqual([
     0,
     expect.stringContaining('Warning: spec.src: FirewallZone lan3 does not exist'),
@@ -50,9 +50,9 @@ it('warns of a rule to which no packet comes, by rules that it keeps and that ar
     proto: 'tcp',
     target: 'DROP',
   });
-  expect(await world.apply([zone, refuse])).toMatchObject({ code: 0 });
+  expect(await fixture.apply([zone, refuse])).toMatchObject({ code: 0 });
   const open = (name: string, spec: object): Promise<{ code: number; stderr: string }> =>
-    world.apply([
+    fixture.apply([
       rule('FirewallRule', name, { src: 'lan4', dest: '*', target: 'ACCEPT', ...spec }),
     ]);
   const words = 'Warning: spec: no packet comes to it: FirewallRule a decides before it';
@@ -63,7 +63,7 @@ it('warns of a rule to which no packet comes, by rules that it keeps and that ar
   ).toContain(words);
   const other = await open('b', { proto: 'udp', dest_port: 53 });
   expect([other.code, other.stderr]).toEqual([0, expect.not.stringContaining('no packet')]);
-  await world.kubectl('delete', 'firewallrule', 'a', '-n', namespace, '--wait=false');
+  await fixture.kubectl('delete', 'firewallrule', 'a', '-n', namespace, '--wait=false');
   expect((await open('c', { proto: 'tcp', dest_port: 80 })).stderr).not.toContain('no packet');
 });
 
@@ -82,17 +82,17 @@ const cnf = (name: string, purpose: string, templateLabels: object, annotations 
 });
 
 it('labels the pod template of a CNF, says so, and takes no second one', async () => {
-  const first = await world.apply([cnf('one', 'cnf-2', {})]);
+  const first = await fixture.apply([cnf('one', 'cnf-2', {})]);
   expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('had no label')]);
   const template = '{.spec.template.metadata.labels.sdewanPurpose}';
   const path = ['deployment', 'one', '-n', namespace, '-o', `jsonpath=${template}`];
-  expect((await world.kubectl('get', ...path)).stdout).toBe('cnf-2');
-  const second = await world.apply([cnf('two', 'cnf-2', {})]);
+  expect((await fixture.kubectl('get', ...path)).stdout).toBe('cnf-2');
+  const second = await fixture.apply([cnf('two', 'cnf-2', {})]);
   expect([second.code, second.stderr]).toEqual([
     1,
     expect.stringContaining('Deployment one already serves purpose'),
   ]);
   const wrong = { 'sdewan.akraino.org/agent-driver': 'telnet' };
-  const told = await world.apply([cnf('three', 'cnf-3', { sdewanPurpose: 'cnf-3' }, wrong)]);
+  const told = await fixture.apply([cnf('three', 'cnf-3', { sdewanPurpose: 'cnf-3' }, wrong)]);
   expect(told.stderr).toContain('will deny the pods: annotation sdewan.akraino.org/agent-driver');
 });

@@ -12,18 +12,18 @@ import { listOf } from '../../stack/installation.ts';
 import { sdewan } from '../../stack/sdewan.ts';
 import { brokenSampleOf, crOf, sampleOf } from './samples.ts';
 import { eventually } from '../support/eventually.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 let folder: string;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
   folder = await mkdtemp(join(tmpdir(), 'files-'));
 });
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
   await rm(folder, { recursive: true });
 });
 
@@ -46,26 +46,26 @@ const workload = (name: string, purpose: string, spec: object = {}, label = purp
   },
 });
 const podsOf = async (app: string) =>
-  (await world.client.list(podResource, { namespace, labelSelector: `app=${app}` })).items;
+  (await fixture.client.list(podResource, { namespace, labelSelector: `app=${app}` })).items;
 const get = async (what: string, path: string): Promise<string> =>
-  (await world.kubectl('get', ...what.split(' '), '-n', namespace, '-o', `jsonpath=${path}`))
+  (await fixture.kubectl('get', ...what.split(' '), '-n', namespace, '-o', `jsonpath=${path}`))
     .stdout;
 
 describe('a Deployment', () => {
   it('is no second CNF after a deletion with --cascade=orphan, and adopts its pods', async () => {
-    expect(await world.apply([workload('orphan', 'cnf-1')])).toMatchObject({ code: 0 });
+    expect(await fixture.apply([workload('orphan', 'cnf-1')])).toMatchObject({ code: 0 });
     await eventually(async () => (await podsOf('orphan')).length).toBe(1);
     const [before] = await podsOf('orphan');
     const gone = ['delete', 'deployment', 'orphan', '-n', namespace, '--cascade=orphan'];
-    expect(await world.kubectl(...gone)).toMatchObject({ code: 0 });
+    expect(await fixture.kubectl(...gone)).toMatchObject({ code: 0 });
     const owners = () => get('rs', '{.items[*].metadata.ownerReferences[*].name}');
     expect(await owners()).toBe('');
     // With another selector, it would be a second one.
-    expect(await world.apply([workload('other', 'cnf-1')])).toMatchObject({
+    expect(await fixture.apply([workload('other', 'cnf-1')])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('already serves purpose cnf-1'),
     });
-    expect(await world.apply([workload('orphan', 'cnf-1')])).toMatchObject({ code: 0 });
+    expect(await fixture.apply([workload('orphan', 'cnf-1')])).toMatchObject({ code: 0 });
     await eventually(owners).toBe('orphan');
     expect((await podsOf('orphan')).map(({ metadata }) => metadata.uid)).toEqual([
       before?.metadata.uid,
@@ -73,16 +73,18 @@ describe('a Deployment', () => {
   });
 
   it('serves what the label of its pod template says, whatever its own says', async () => {
-    const mixed = await world.apply([workload('mixed', 'cnf-3', {}, 'cnf-2')]);
+    const mixed = await fixture.apply([workload('mixed', 'cnf-3', {}, 'cnf-2')]);
     expect([mixed.code, mixed.stderr]).toEqual([0, expect.stringContaining('is cnf-2 here')]);
-    expect(await world.apply([workload('two', 'cnf-2')])).toMatchObject({ code: 0 });
+    expect(await fixture.apply([workload('two', 'cnf-2')])).toMatchObject({ code: 0 });
     for (const app of ['mixed', 'two'])
       await eventually(async () => (await podsOf(app)).length).toBe(1);
-    expect(await world.apply([workload('three', 'cnf-3')])).toMatchObject({ code: 1 });
+    expect(await fixture.apply([workload('three', 'cnf-3')])).toMatchObject({ code: 1 });
   });
 
   it('has no port of the agent on the network of its node, and is warned of', async () => {
-    const { code, stderr } = await world.apply([workload('host', 'cnf-4', { hostNetwork: true })]);
+    const { code, stderr } = await fixture.apply([
+      workload('host', 'cnf-4', { hostNetwork: true }),
+    ]);
     expect([code, stderr]).toEqual([0, expect.stringContaining('hostNetwork of the pod template')]);
     const ports = '{.items[*].spec.initContainers[*].ports[*]}';
     await eventually(async () => (await podsOf('host')).length).toBe(1);
@@ -124,20 +126,21 @@ describe('a field that Kubernetes does not know', () => {
   ];
 
   it('stands in the status of a CNFDeployment whose template has it, in the words of the API server, and at apply, until it is mended', async () => {
-    const account = `--serviceaccount=${world.systemNamespace}:sdewan-coordinator`;
-    const role = `--clusterrole=sdewan-fleet-${world.systemNamespace}`;
-    await world.kubectl('create', 'rolebinding', 'fleet', '-n', namespace, role, account);
+    const account = `--serviceaccount=${fixture.systemNamespace}:sdewan-coordinator`;
+    const role = `--clusterrole=sdewan-fleet-${fixture.systemNamespace}`;
+    await fixture.kubectl('create', 'rolebinding', 'fleet', '-n', namespace, role, account);
     const file = join(folder, 'cnf-9.json');
     await writeFile(file, JSON.stringify(cnfDeployment));
-    const differs = await sdewan(world.cluster, 'diff', '-n', namespace, '-f', file);
-    const applied = await sdewan(world.cluster, 'apply', '-n', namespace, '-f', file);
+    const differs = await sdewan(fixture.cluster, 'diff', '-n', namespace, '-f', file);
+    const applied = await sdewan(fixture.cluster, 'apply', '-n', namespace, '-f', file);
     expect([differs.code, applied.code, applied.out]).toEqual([
       0,
       0,
       'CNFDeployment/cnf-9 applied\n',
     ]);
     const message = async () =>
-      (await world.client.get(cnfDeploymentResource, { namespace, name: 'cnf-9' })).status?.message;
+      (await fixture.client.get(cnfDeploymentResource, { namespace, name: 'cnf-9' })).status
+        ?.message;
     await eventually(message).toContain('strict decoding error');
     for (const words of WORDS)
       for (const said of [differs.said, applied.said, await message()])
@@ -145,7 +148,7 @@ describe('a field that Kubernetes does not know', () => {
     expect(await get('deployment/cnf-9', '{.metadata.name}')).toBe('');
     // What is stored stays as it is, and can be changed.
     const labelled = ['label', 'cnfdeployment', 'cnf-9', '-n', namespace, 'a=b'];
-    expect(await world.kubectl(...labelled)).toMatchObject({ code: 0 });
+    expect(await fixture.kubectl(...labelled)).toMatchObject({ code: 0 });
     const [container] = cnfDeployment.spec.template.spec.containers;
     const { resorces: _, livenesProbe: __, ...right } = container ?? {};
     const mended = structuredClone(cnfDeployment);
@@ -154,7 +157,7 @@ describe('a field that Kubernetes does not know', () => {
       containers: [right],
     });
     await writeFile(file, JSON.stringify(mended));
-    const again = await sdewan(world.cluster, 'apply', '-n', namespace, '-f', file);
+    const again = await sdewan(fixture.cluster, 'apply', '-n', namespace, '-f', file);
     expect([again.code, again.said]).toEqual([0, '']);
     await eventually(() => get('deployment/cnf-9', '{.metadata.name}')).toBe('cnf-9');
   });
@@ -165,7 +168,7 @@ it('sdewan diff -f refuses what the API server refuses, and shows the rest', asy
     kinds.map((kind) => crOf(kind, { namespace, name: 'one' }, { ...specOf(kind) }));
   const bad = join(folder, 'bad.json');
   await writeFile(bad, listOf(rules((kind) => brokenSampleOf(kind).spec)));
-  const refused = await sdewan(world.cluster, 'diff', '-f', bad);
+  const refused = await sdewan(fixture.cluster, 'diff', '-f', bad);
   expect([refused.code, refused.out]).toEqual([2, '']);
   expect(refused.said.match(/^\w+(?=\/one: )/gm)).toEqual(kinds.map(({ kind }) => kind));
   // What they refer to is not there, which an apply waits for.
@@ -173,6 +176,6 @@ it('sdewan diff -f refuses what the API server refuses, and shows the rest', asy
   const own = { annotations: { 'sdewan.akraino.org/references': 'warn' } };
   const right = kinds.map((kind) => crOf(kind, { namespace, name: 'one', ...own }, sampleOf(kind)));
   await writeFile(good, listOf(right));
-  const taken = await sdewan(world.cluster, 'diff', '-f', good);
+  const taken = await sdewan(fixture.cluster, 'diff', '-f', good);
   expect([taken.code, taken.said]).toEqual([1, expect.not.stringMatching(/^\w+\/one: /m)]);
 });

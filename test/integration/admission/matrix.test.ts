@@ -21,7 +21,7 @@ import {
   type Spec,
 } from './samples.ts';
 import { allSamples } from '../../samples/all.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
 const ORDER = 'sdewan.akraino.org/order';
 const NETWORKS = {
@@ -29,14 +29,14 @@ const NETWORKS = {
 };
 const ANNA = 'anna';
 
-let world: World;
+let fixture: Fixture;
 /** Has bucket types `basic` only. */
 let anna: KubeClient;
 beforeAll(async () => {
-  world = await createWorld();
-  anna = world.clientAs(ANNA);
+  fixture = await createFixture();
+  anna = fixture.clientAs(ANNA);
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** `expect.poll` belongs to one test at a time, and these run at the same time. */
 const eventually = <T>(succeeds: () => Promise<T>): Promise<T> =>
@@ -47,10 +47,10 @@ const cells = new Map<string, { allowed: boolean; denied: string }>();
 
 /** A namespace with a CNF, and what a test wants to do in it. */
 const newPlace = async (kind: KindDefinition) => {
-  const namespace = await world.createNamespace();
-  await world.client.create(deployments, cnf(namespace));
-  await world.client.create(rbacResources.roles, role(namespace));
-  await world.client.create(rbacResources.roleBindings, roleBinding(namespace));
+  const namespace = await fixture.createNamespace();
+  await fixture.client.create(deployments, cnf(namespace));
+  await fixture.client.create(rbacResources.roles, role(namespace));
+  await fixture.client.create(rbacResources.roleBindings, roleBinding(namespace));
   const cellOf = (check: string, operation: string) => {
     const key = `${kind.kind} / ${check} / ${operation}`;
     const cell = cells.get(key) ?? { allowed: false, denied: '' };
@@ -92,7 +92,7 @@ const create = (
   } = {},
 ): Promise<RuleObject> =>
   answered(() =>
-    (options.client ?? world.client).create(
+    (options.client ?? fixture.client).create(
       kind,
       crOf(kind, { namespace, name, ...options.metadata }, withOwnClaims(kind, spec)),
       { dryRun: options.dryRun },
@@ -103,14 +103,14 @@ const update = (
   { namespace, kind }: Place,
   name: string,
   body: object,
-  client: KubeClient = world.client,
+  client: KubeClient = fixture.client,
 ): Promise<unknown> =>
   answered(() => client.patch(kind, { namespace, name }, { patch: { type: 'merge', body } }));
 
 const remove = (
   { namespace, kind }: Place,
   name: string,
-  client: KubeClient = world.client,
+  client: KubeClient = fixture.client,
 ): Promise<unknown> => answered(() => client.delete(kind, { namespace, name }));
 
 /**
@@ -132,7 +132,7 @@ const answered = async <T>(request: () => Promise<T>): Promise<T> => {
 };
 
 const isThere = ({ namespace, kind }: Place, name: string): Promise<boolean> =>
-  world.client.get(kind, { namespace, name }).then(
+  fixture.client.get(kind, { namespace, name }).then(
     () => true,
     () => false,
   );
@@ -149,7 +149,7 @@ const withTargets = async ({ namespace, kind }: Place): Promise<Spec> => {
     if (!target || names[reference.name] !== undefined) continue;
     const name = `t${Object.keys(names).length}`;
     names[reference.name] = name;
-    await world.client.create(target, crOf(target, { namespace, name }, sampleOf(target)));
+    await fixture.client.create(target, crOf(target, { namespace, name }, sampleOf(target)));
   }
   return renameIn(spec, names);
 };
@@ -175,7 +175,10 @@ const own = async (place: Place): Promise<void> => {
     // The coordinator answers by what its watch has brought; it has written a status once it knows
     // the rule.
     await eventually(async () => {
-      const { status } = await world.client.get(kind, { namespace: place.namespace, name: 'a-b' });
+      const { status } = await fixture.client.get(kind, {
+        namespace: place.namespace,
+        name: 'a-b',
+      });
       if (status === undefined) throw new Error('a-b has no status');
     });
     await place.denies('names', 'CREATE', create(place, 'a.b', spec), 'a-b', 'choose another name');
@@ -411,8 +414,8 @@ it.concurrent.each(refusedByUs)(
   'refuses what no CRD can: $kind: $sentence',
   async ({ kind, agent, name, spec }) => {
     const definition = kinds.find((known) => known.kind === kind)!;
-    const namespace = await world.createNamespace();
+    const namespace = await fixture.createNamespace();
     const rule = { ...crOf(definition, { namespace, name }, {}), spec };
-    await expect(world.client.create(definition, rule)).rejects.toThrow(agent);
+    await expect(fixture.client.create(definition, rule)).rejects.toThrow(agent);
   },
 );

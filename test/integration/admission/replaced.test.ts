@@ -7,7 +7,7 @@ import { AGENTS_FINALIZER, PURPOSE_LABEL } from '#shared/names.ts';
 import { listOf } from '../../stack/installation.ts';
 import { firewallRules } from '../coordinator/rules.ts';
 import { manifestsOf, webhookConfigurationOf } from './overlay.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
 const isWebhookConfiguration = (manifest: object): boolean =>
@@ -15,17 +15,17 @@ const isWebhookConfiguration = (manifest: object): boolean =>
 
 const WEBHOOKS = { mutatingwebhookconfiguration: 4, validatingwebhookconfiguration: 5 };
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 beforeAll(async () => {
-  world = await createWorld({ SDEWAN_CERTIFICATE_POLL_MS: '500' });
-  namespace = await world.createNamespace();
+  fixture = await createFixture({ SDEWAN_CERTIFICATE_POLL_MS: '500' });
+  namespace = await fixture.createNamespace();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Finalizers as the API server answers the create: the coordinator itself adds them only later. */
 const finalizersOfNew = async (name: string): Promise<readonly string[] | undefined> => {
-  const { metadata } = await world.client.create(firewallRules, {
+  const { metadata } = await fixture.client.create(firewallRules, {
     apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
     kind: 'FirewallRule',
     metadata: { name, namespace, labels: { [PURPOSE_LABEL]: 'cnf-1' } },
@@ -40,7 +40,7 @@ it('get the CA again, and the webhook adds the finalizer as before', async () =>
     finalizersOfNew(`rule-${(made += 1)}`);
   await eventually(fresh).toEqual([AGENTS_FINALIZER]);
 
-  const { cluster, systemNamespace, url } = world;
+  const { cluster, systemNamespace, url } = fixture;
   const manifests = await manifestsOf(cluster, { systemNamespace, url });
   const configurations = manifests.filter(isWebhookConfiguration);
   expect(configurations).toHaveLength(2);
@@ -49,8 +49,15 @@ it('get the CA again, and the webhook adds the finalizer as before', async () =>
 
   const name = webhookConfigurationOf(systemNamespace);
   const caOf = async (kind: string): Promise<string> =>
-    (await world.kubectl('get', kind, name, '-o', 'jsonpath={.webhooks[*].clientConfig.caBundle}'))
-      .stdout;
+    (
+      await fixture.kubectl(
+        'get',
+        kind,
+        name,
+        '-o',
+        'jsonpath={.webhooks[*].clientConfig.caBundle}',
+      )
+    ).stdout;
   for (const [kind, webhooks] of Object.entries(WEBHOOKS))
     await eventually(async () => (await caOf(kind)).split(' ')).toHaveLength(webhooks);
   await eventually(fresh).toEqual([AGENTS_FINALIZER]);

@@ -5,44 +5,44 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
 const GOLDEN = join(import.meta.dirname, '../../golden/rights');
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 /** A namespace in which the coordinator may roll CNFs. */
 let rolling: string;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
-  rolling = await world.createNamespace();
-  await world.apply([
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
+  rolling = await fixture.createNamespace();
+  await fixture.apply([
     pod('by-default', 'default'),
     binding({
       name: 'sdewan-fleet',
       namespace: rolling,
-      role: { name: `sdewan-fleet-${world.systemNamespace}` },
+      role: { name: `sdewan-fleet-${fixture.systemNamespace}` },
       subjects: [
-        { kind: 'ServiceAccount', name: 'sdewan-coordinator', namespace: world.systemNamespace },
+        { kind: 'ServiceAccount', name: 'sdewan-coordinator', namespace: fixture.systemNamespace },
       ],
     }),
     account('cnf'),
     pod('by-cnf', 'cnf'),
     binding({
       name: 'viewer',
-      role: { name: `sdewan-viewer-${world.systemNamespace}` },
+      role: { name: `sdewan-viewer-${fixture.systemNamespace}` },
       subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace }],
     }),
     binding({
       name: 'debug',
-      role: { name: `sdewan-debug-${world.systemNamespace}` },
+      role: { name: `sdewan-debug-${fixture.systemNamespace}` },
       subjects: [{ kind: 'ServiceAccount', name: 'debug', namespace }],
     }),
   ]);
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const account = (name: string): object => ({
   apiVersion: 'v1',
@@ -58,7 +58,7 @@ const pod = (name: string, serviceAccountName: string): object => ({
 
 /** The list of `kubectl auth can-i --list`, sorted, without what every user of a cluster may do. */
 const rightsOf = async (inNamespace: string, user: string, groups: string): Promise<string> => {
-  const { stdout } = await world.kubectl(
+  const { stdout } = await fixture.kubectl(
     'auth',
     'can-i',
     '--list',
@@ -75,7 +75,7 @@ const rightsOf = async (inNamespace: string, user: string, groups: string): Prom
     .sort()
     .join('\n')}\n`;
   return text
-    .replaceAll(world.systemNamespace, 'sdewan-system')
+    .replaceAll(fixture.systemNamespace, 'sdewan-system')
     .replaceAll('sdewan-coordinator-sdewan-system', 'sdewan-coordinator');
 };
 /** kubectl joins the verbs of several rules in the order in which it comes to them. */
@@ -86,7 +86,7 @@ const EVERYBODY =
 
 /** As an operator binds it, by the commands of docs/policies.md and docs/network-ports.md. */
 const withRole = async (role: string, use: () => Promise<void>): Promise<void> => {
-  const { systemNamespace, kubectl } = world;
+  const { systemNamespace, kubectl } = fixture;
   const name = `${role}-${systemNamespace}`;
   const coordinator = `--serviceaccount=${systemNamespace}:sdewan-coordinator`;
   const bound = `--clusterrole=${name}`;
@@ -112,11 +112,12 @@ describe('rights', () => {
     ['other', 'of a service account without CNF', 'other'],
   ])('%s %s', async (who, _where, file) => {
     const [owner, name] =
-      who === 'coordinator' ? [world.systemNamespace, 'sdewan-coordinator'] : [namespace, who];
+      who === 'coordinator' ? [fixture.systemNamespace, 'sdewan-coordinator'] : [namespace, who];
     const where =
       { 'coordinator-own-namespace': owner, 'coordinator-fleet': rolling }[file] ?? namespace;
     await eventually(
-      async () => (await world.kubectl('get', 'rolebinding', '-n', namespace, '-o', 'json')).stdout,
+      async () =>
+        (await fixture.kubectl('get', 'rolebinding', '-n', namespace, '-o', 'json')).stdout,
     ).toMatch(/"name": "cnf"[\s\S]*"name": "default"/);
     const user = `system:serviceaccount:${owner}:${name}`;
     expectGolden(file, await rightsOf(where, user, 'system:authenticated'));
@@ -135,7 +136,7 @@ describe('rights', () => {
     ],
   ])('coordinator where an operator lets it %s', (_, role, file, others) =>
     withRole(role, async () => {
-      const user = `system:serviceaccount:${world.systemNamespace}:sdewan-coordinator`;
+      const user = `system:serviceaccount:${fixture.systemNamespace}:sdewan-coordinator`;
       await eventually(() => rightsOf(namespace, user, 'system:authenticated')).toMatch(
         /^pods .*\bpatch\b/m,
       );
@@ -175,10 +176,10 @@ const binding = (some: {
 });
 
 it('opens the keys to service account default only where the namespace says so', async () => {
-  const opted = await world.createNamespace({
+  const opted = await fixture.createNamespace({
     'sdewan.akraino.org/default-service-account-reads-keys': 'true',
   });
-  const made = await world.apply([
+  const made = await fixture.apply([
     {
       ...pod('p', 'default'),
       metadata: { name: 'p', namespace: opted, labels: { sdewanPurpose: 'cnf-1' } },
@@ -186,32 +187,33 @@ it('opens the keys to service account default only where the namespace says so',
   ]);
   expect(made).toMatchObject({ code: 0 });
   await eventually(
-    async () => (await world.kubectl('get', 'rolebinding', 'sdewan-agent-keys', '-n', opted)).code,
+    async () =>
+      (await fixture.kubectl('get', 'rolebinding', 'sdewan-agent-keys', '-n', opted)).code,
   ).toBe(0);
-  const seen = await world.kubectl('get', 'pod', 'p', '-n', opted, '-o', 'json');
+  const seen = await fixture.kubectl('get', 'pod', 'p', '-n', opted, '-o', 'json');
   expect(seen.stdout).not.toContain('SDEWAN_WITHOUT_KINDS');
-  const other = await world.kubectl('get', 'pod', 'by-default', '-n', namespace, '-o', 'json');
+  const other = await fixture.kubectl('get', 'pod', 'by-default', '-n', namespace, '-o', 'json');
   expect(other.stdout).toContain('SDEWAN_WITHOUT_KINDS');
 });
 
 it('takes rights and CA away with the last CNF', async () => {
-  const place = await world.createNamespace();
-  await world.apply([
+  const place = await fixture.createNamespace();
+  await fixture.apply([
     {
       ...pod('p', 'default'),
       metadata: { name: 'p', namespace: place, labels: { sdewanPurpose: 'cnf-1' } },
     },
   ]);
   const bound = async () =>
-    (await world.kubectl('get', 'rolebinding', '-n', place, '-o', 'name')).stdout;
+    (await fixture.kubectl('get', 'rolebinding', '-n', place, '-o', 'name')).stdout;
   await eventually(bound).toContain('sdewan-agent');
-  await world.kubectl('delete', 'pod', 'p', '-n', place, '--force', '--grace-period=0');
+  await fixture.kubectl('delete', 'pod', 'p', '-n', place, '--force', '--grace-period=0');
   await eventually(bound).toBe('');
 });
 
 describe('everybody else can, as RBAC says,', () => {
   it.each(['ConfigMap', 'Secret'])('make a %s of any name', async (kind) => {
     const object = { apiVersion: 'v1', kind, metadata: { name: 'of-an-operator', namespace } };
-    expect(await world.apply([object])).toMatchObject({ code: 0, stderr: '' });
+    expect(await fixture.apply([object])).toMatchObject({ code: 0, stderr: '' });
   });
 });

@@ -18,7 +18,7 @@ import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { createReportClient } from '../../../agent/report/client.ts';
 import { splitBundle } from '../../../coordinator/controllers/certificates/x509.ts';
 import { crOf, sampleOf } from './samples.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -49,7 +49,7 @@ const configMaps = {
   schema: objectSchema.extend({ data: z.record(z.string(), z.string()) }),
 };
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 let folder: string;
 const clockFile = (): string => join(folder, 'clock');
@@ -59,21 +59,21 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rotation-'));
   await setClock(BEGIN);
   const surroundings = join(import.meta.dirname, '../../faults/surroundings.mjs');
-  world = await createWorld({
+  fixture = await createFixture({
     ...LIVES,
     NODE_OPTIONS: `--import=${surroundings}`,
     SDEWAN_TEST_CLOCK: clockFile(),
   });
-  namespace = await world.createNamespace();
+  namespace = await fixture.createNamespace();
 });
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
   await rm(folder, { recursive: true });
 });
 
 const publishedCa = async (): Promise<string> => {
   const key = { namespace, name: 'sdewan-coordinator-ca' };
-  const { data } = await world.client.get(configMaps, key);
+  const { data } = await fixture.client.get(configMaps, key);
   return data['ca.crt'] ?? '';
 };
 
@@ -106,14 +106,14 @@ const startAgent = (name: string): Promise<unknown> => {
   const running = { ...container, restartCount: 0, state: { running: { startedAt: null } } };
   const body = { status: { phase: 'Running', initContainerStatuses: [running] } };
   const patch = { type: 'merge', body } as const;
-  return world.client.patch(podResource, { namespace, name }, { patch, subresource: 'status' });
+  return fixture.client.patch(podResource, { namespace, name }, { patch, subresource: 'status' });
 };
 
 const tokenFileOf = async (pod: string): Promise<string> => {
   const path = join(folder, `token-of-${pod}`);
   const bound = ['--bound-object-kind', 'Pod', '--bound-object-name', pod];
   const audience = ['--audience', 'sdewan-coordinator'];
-  const { stdout } = await world.kubectl(
+  const { stdout } = await fixture.kubectl(
     'create',
     'token',
     'default',
@@ -146,7 +146,7 @@ const repeat = async (
 
 it('loses no report and denies no request while a CA takes the place of another', async () => {
   const pods = Array.from({ length: AGENTS }, (_, index) => `cnf-${index}`);
-  expect(await world.apply(pods.map(podOf))).toMatchObject({ code: 0 });
+  expect(await fixture.apply(pods.map(podOf))).toMatchObject({ code: 0 });
   await Promise.all(pods.map(startAgent));
   await eventually(() => publishedCa().catch(() => '')).not.toBe('');
   const caFile = join(folder, 'ca.crt');
@@ -163,7 +163,7 @@ it('loses no report and denies no request while a CA takes the place of another'
   const agents = pods.map((pod, index) => {
     const tokenFile = tokenFiles[index] ?? '';
     const client = createReportClient({
-      target: { url: new URL(world.url), serverName: undefined, others: () => 0 },
+      target: { url: new URL(fixture.url), serverName: undefined, others: () => 0 },
       caFile,
       tokenFile,
       namespace,
@@ -193,7 +193,8 @@ it('loses no report and denies no request while a CA takes the place of another'
   });
   const labels = { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' };
   const zone = crOf(firewallZone, { namespace, name: 'lan', labels }, sampleOf(firewallZone));
-  const review = (): Promise<unknown> => world.client.create(firewallZone, zone, { dryRun: true });
+  const review = (): Promise<unknown> =>
+    fixture.client.create(firewallZone, zone, { dryRun: true });
 
   const running = Promise.all([
     followCa(caFile, cas, signal),
@@ -206,7 +207,7 @@ it('loses no report and denies no request while a CA takes the place of another'
       Math.min(...all.map(({ done }, at) => done - (before[at] ?? 0))),
     ).toBeGreaterThanOrEqual(ROUNDS);
   };
-  const taken = () => world.log.flatMap(({ step }) => (typeof step === 'string' ? [step] : []));
+  const taken = () => fixture.log.flatMap(({ step }) => (typeof step === 'string' ? [step] : []));
   const [first = ''] = splitBundle(await publishedCa());
   try {
     await rounds();

@@ -3,16 +3,16 @@
  * owner they are created, else they are not.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 beforeAll(async () => {
-  world = await createWorld();
-  namespace = await world.createNamespace();
-  await world.stopCoordinator();
+  fixture = await createFixture();
+  namespace = await fixture.createNamespace();
+  await fixture.stopCoordinator();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const AGENT = { name: 'sdewan-agent', image: 'none', restartPolicy: 'Always' };
 const OTHER = { name: 'another', image: 'none' };
@@ -58,7 +58,7 @@ it.each<[string, string, string | undefined, object[], boolean, object[]?]>([
       },
       spec: { initContainers, containers: [{ name: 'openwrt', image: 'none' }] },
     };
-    const { code, stderr } = await world.apply([pod]);
+    const { code, stderr } = await fixture.apply([pod]);
     const isAsked = stderr.includes('pods.sdewan.akraino.org');
     expect({ code, isAsked }).toEqual(
       isCreated ? { code: 0, isAsked: false } : { code: 1, isAsked: true },

@@ -17,7 +17,7 @@ import {
   type UnreadOthers,
 } from '#shared/protocol/report.ts';
 import { tokenFor } from './pods.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 const answerSchema = z.object({
   epoch: z.string().optional(),
@@ -65,16 +65,16 @@ export type PostOptions = {
 };
 
 /** A connection pool that trusts the CA of the test's coordinator. */
-export const connect = ({ ca }: World): Agent => new Agent({ connect: { ca } });
+export const connect = ({ ca }: Fixture): Agent => new Agent({ connect: { ca } });
 
 export const post = async (
-  world: World,
+  fixture: Fixture,
   dispatcher: Agent,
   options: PostOptions,
 ): Promise<Answer> => {
   const { namespace, pod, token, body } = options;
   const { statusCode, body: answer } = await request(
-    `${world.coordinator.reportUrl}/v1/namespaces/${namespace}/pods/${pod}/report`,
+    `${fixture.coordinator.reportUrl}/v1/namespaces/${namespace}/pods/${pod}/report`,
     {
       method: 'POST',
       dispatcher,
@@ -106,12 +106,12 @@ export const ruleReport = (
 });
 
 export const createAgent = async (
-  world: World,
+  fixture: Fixture,
   pod: KubeObject,
   { purpose = 'cnf-1' }: { purpose?: string } = {},
 ): Promise<SimulatedAgent> => {
-  const token = await tokenFor(world, pod);
-  const dispatcher = connect(world);
+  const token = await tokenFor(fixture, pod);
+  const dispatcher = connect(fixture);
   let bootId = randomUUID();
   let startedAt = Date.now();
   let sequence = 0;
@@ -133,7 +133,7 @@ export const createAgent = async (
       ...changes,
     };
     const { namespace, name } = pod.metadata;
-    return post(world, dispatcher, { namespace, pod: name, token, body: JSON.stringify(report) });
+    return post(fixture, dispatcher, { namespace, pod: name, token, body: JSON.stringify(report) });
   };
   /** The whole of all that there is to say. */
   const sendInFull = (changes: Partial<Report>): Promise<Answer> => {

@@ -12,7 +12,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createAgent } from './agent.ts';
 import { setPodState } from './pods.ts';
 import { firewallRules } from './rules.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 export type AutoAgent = {
   pod: KubeObject;
@@ -27,7 +27,7 @@ const PASS_MS = 60;
 const HEARTBEAT_MS = 500;
 
 export const createAutoAgent = async (
-  world: World,
+  fixture: Fixture,
   pod: KubeObject,
   purpose: string,
 ): Promise<AutoAgent> => {
@@ -36,11 +36,11 @@ export const createAutoAgent = async (
   let life: { controller: AbortController; done: Promise<void> } | undefined;
 
   const live = async (signal: AbortSignal): Promise<void> => {
-    const agent = await createAgent(world, pod, { purpose });
+    const agent = await createAgent(fixture, pod, { purpose });
     const reflector = new Reflector<RuleObject>({
-      client: world.client,
+      client: fixture.client,
       resource: firewallRules,
-      selection: { namespace: world.namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` },
+      selection: { namespace: fixture.namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` },
       log: silentLogger,
     });
     const watching = reflector.run(signal);
@@ -73,7 +73,7 @@ export const createAutoAgent = async (
     },
     start: async () => {
       restarts += 1;
-      await setPodState(world, pod, { restarts });
+      await setPodState(fixture, pod, { restarts });
       const controller = new AbortController();
       life = { controller, done: live(controller.signal) };
     },

@@ -8,14 +8,14 @@ import {
 import { isNotFound } from '#shared/kube/errors.ts';
 import { createAgent } from './agent.ts';
 import { createPod, removePod, setPodState } from './pods.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await createWorld();
+  fixture = await createFixture();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const information = (changes: Partial<Information> = {}): Information => ({
   interfaces: [{ name: 'net1', device: 'net1', up: true, addresses: ['10.0.0.1/24'] }],
@@ -27,22 +27,22 @@ const information = (changes: Partial<Information> = {}): Information => ({
 });
 
 const read = async (name: string): Promise<CnfStatusObject | undefined> => {
-  const key = { namespace: world.namespace, name };
-  return world.client.get(cnfStatusResource, key).catch((error: unknown) => {
+  const key = { namespace: fixture.namespace, name };
+  return fixture.client.get(cnfStatusResource, key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });
 };
 
 it('shows the state of the pods of a CNF, follows it, and is deleted with them', async () => {
-  const pod = await createPod(world, { name: 'cnf-1-a' });
-  await setPodState(world, pod, {});
+  const pod = await createPod(fixture, { name: 'cnf-1-a' });
+  await setPodState(fixture, pod, {});
   await eventually(async () => (await read('cnf-1'))?.status).toMatchObject({
     pods: { summary: '0/1' },
     message: 'the agent has not reported yet (pod cnf-1-a)',
   });
 
-  const agent = await createAgent(world, pod);
+  const agent = await createAgent(fixture, pod);
   await agent.tells(information());
   await eventually(async () => (await read('cnf-1'))?.status).toMatchObject({
     pods: { summary: '1/1' },
@@ -50,7 +50,7 @@ it('shows the state of the pods of a CNF, follows it, and is deleted with them',
     tunnels: { summary: '0/1' },
     information: [{ name: 'cnf-1-a', status: 'Available', routes: [{ gateway: '10.0.0.254' }] }],
   });
-  const { stdout } = await world.cluster.kubectl(['get', 'cnfst', '-n', world.namespace]);
+  const { stdout } = await fixture.cluster.kubectl(['get', 'cnfst', '-n', fixture.namespace]);
   expect(stdout).toMatch(
     /^NAME +PURPOSE +PODS +WANS +TUNNELS +CHANGED\s+cnf-1 +cnf-1 +1\/1 +1\/1 +0\/1 /,
   );
@@ -62,31 +62,31 @@ it('shows the state of the pods of a CNF, follows it, and is deleted with them',
   await agent.tells(up);
   await agent.beats();
 
-  await world.killCoordinator();
-  await world.startCoordinator();
+  await fixture.killCoordinator();
+  await fixture.startCoordinator();
   await agent.tells(up);
   await eventually(async () => (await read('cnf-1'))?.status?.message).toBeUndefined();
   expect(Number((await read('cnf-1'))?.metadata.resourceVersion) >= Number(settled)).toBe(true);
 
-  await removePod(world, pod);
+  await removePod(fixture, pod);
   await eventually(() => read('cnf-1')).toBeUndefined();
   await agent.close();
 });
 
 it('leaves an object of that name that others made, but for its status', async () => {
   const { group, version, kind } = cnfStatusResource;
-  await world.client.create(cnfStatusResource, {
+  await fixture.client.create(cnfStatusResource, {
     apiVersion: `${group}/${version}`,
     kind,
-    metadata: { namespace: world.namespace, name: 'cnf-2' },
+    metadata: { namespace: fixture.namespace, name: 'cnf-2' },
   });
-  const pod = await createPod(world, { name: 'cnf-2-a', purpose: 'cnf-2' });
+  const pod = await createPod(fixture, { name: 'cnf-2-a', purpose: 'cnf-2' });
   await eventually(async () => (await read('cnf-2'))?.status?.pods?.summary).toBe('0/1');
-  await removePod(world, pod);
+  await removePod(fixture, pod);
   // The coordinator comes to its end with it by the time that another CNF's is gone.
-  const other = await createPod(world, { name: 'cnf-3-a', purpose: 'cnf-3' });
+  const other = await createPod(fixture, { name: 'cnf-3-a', purpose: 'cnf-3' });
   await eventually(() => read('cnf-3')).toBeDefined();
-  await removePod(world, other);
+  await removePod(fixture, other);
   await eventually(() => read('cnf-3')).toBeUndefined();
   expect(await read('cnf-2')).toBeDefined();
 });

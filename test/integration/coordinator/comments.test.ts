@@ -8,17 +8,17 @@ import * as z from 'zod';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRunningPod } from './pods.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let agent: SimulatedAgent;
 beforeAll(async () => {
-  world = await createWorld();
-  agent = await createAgent(world, await createRunningPod(world, { name: 'cnf-1-a' }));
+  fixture = await createFixture();
+  agent = await createAgent(fixture, await createRunningPod(fixture, { name: 'cnf-1-a' }));
 });
 afterAll(async () => {
   await agent.close();
-  await world.close();
+  await fixture.close();
 });
 
 const listSchema = z.object({
@@ -33,8 +33,8 @@ const listSchema = z.object({
   ),
 });
 const events = async (wanted = 'CommentsRemoved') => {
-  const command = ['get', 'events', '-n', world.namespace, '-o', 'json'];
-  const { stdout } = await world.cluster.kubectl(command);
+  const command = ['get', 'events', '-n', fixture.namespace, '-o', 'json'];
+  const { stdout } = await fixture.cluster.kubectl(command);
   return listSchema.parse(JSON.parse(stdout)).items.filter(({ reason }) => reason === wanted);
 };
 const files = async (): Promise<string[]> =>
@@ -62,8 +62,8 @@ it('are reported by one Event for each file, which says what to do', async () =>
 });
 
 it('cause no second Event when agent and coordinator have restarted and they are reported again', async () => {
-  await world.killCoordinator();
-  await world.startCoordinator();
+  await fixture.killCoordinator();
+  await fixture.startCoordinator();
   agent.boots();
   await says('firewall');
   await says('ipsec');

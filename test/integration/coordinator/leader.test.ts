@@ -13,13 +13,13 @@ import { createRunningPod, setPodState } from './pods.ts';
 import { createRule, eventsOn, firewallRules } from './rules.ts';
 import { eventually, pause } from '../support/eventually.ts';
 import type { CoordinatorProcess } from '../support/process.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
 const PURPOSE = 'cnf-1';
 const RULES = 10;
 const WINDOW_MS = 5_000;
 
-let world: World;
+let fixture: Fixture;
 let coordinators: [CoordinatorProcess, CoordinatorProcess];
 let agent: SimulatedAgent;
 let rules: RuleObject[];
@@ -30,18 +30,18 @@ let versions = 0;
 const watching = new AbortController();
 
 beforeAll(async () => {
-  world = await createWorld({ silentAfterMs: 60_000 });
-  const first = world.coordinator;
-  await world.startCoordinator({ POD_NAME: 'coordinator-b' });
-  coordinators = [first, world.coordinator];
-  const pod = await createRunningPod(world, { name: 'cnf-1-a', purpose: PURPOSE });
-  agent = await createAgent(world, pod, { purpose: PURPOSE });
+  fixture = await createFixture({ silentAfterMs: 60_000 });
+  const first = fixture.coordinator;
+  await fixture.startCoordinator({ POD_NAME: 'coordinator-b' });
+  coordinators = [first, fixture.coordinator];
+  const pod = await createRunningPod(fixture, { name: 'cnf-1-a', purpose: PURPOSE });
+  agent = await createAgent(fixture, pod, { purpose: PURPOSE });
   const names = Array.from({ length: RULES }, (_, index) => `rule-${index}`);
-  rules = await Promise.all(names.map((name) => createRule(world, { name, purpose: PURPOSE })));
+  rules = await Promise.all(names.map((name) => createRule(fixture, { name, purpose: PURPOSE })));
   watch = new Reflector({
-    client: world.client,
+    client: fixture.client,
     resource: firewallRules,
-    selection: { namespace: world.namespace },
+    selection: { namespace: fixture.namespace },
     log: silentLogger,
     onEvent: () => {
       versions += 1;
@@ -53,7 +53,7 @@ afterAll(async () => {
   watching.abort();
   await agent.close();
   await Promise.all(coordinators.map((each) => each.stop('SIGKILL')));
-  await world.close();
+  await fixture.close();
 });
 
 const read = async (
@@ -75,7 +75,7 @@ const roles = async () => {
 };
 
 const sayTo = async (one: CoordinatorProcess): Promise<void> => {
-  world.coordinator = one;
+  fixture.coordinator = one;
   await agent.says(...rules.map((rule) => [rule, 'Applied'] as const));
 };
 const leaseSchema = objectSchema.extend({
@@ -89,8 +89,8 @@ const leases: ResourceType<z.infer<typeof leaseSchema>> = {
   schema: leaseSchema,
 };
 const holder = async (): Promise<string> => {
-  const at = { namespace: world.home, name: 'sdewan-coordinator' };
-  return (await world.client.get(leases, at)).spec.holderIdentity;
+  const at = { namespace: fixture.home, name: 'sdewan-coordinator' };
+  return (await fixture.client.get(leases, at)).spec.holderIdentity;
 };
 const inSync = (): number => watch.store.list().filter(({ status }) => status?.inSync).length;
 
@@ -118,13 +118,13 @@ describe('of two coordinators', () => {
     await sayTo(other);
     const before = await writesOf(leader);
     leader.send('SIGSTOP');
-    await setPodState(world, agent.pod, { ready: false });
+    await setPodState(fixture, agent.pod, { ready: false });
     await eventually(() => leads(other)).toBe(true);
     await eventually(inSync).toBe(0);
     const written = versions;
     leader.send('SIGCONT');
     await eventually(() => leads(leader)).toBe(false);
-    await setPodState(world, agent.pod, { ready: true });
+    await setPodState(fixture, agent.pod, { ready: true });
     await eventually(inSync).toBe(RULES);
     await pause(WINDOW_MS);
     expect(versions - written).toBe(RULES);
@@ -133,7 +133,7 @@ describe('of two coordinators', () => {
 
   it('have one that takes over at once from one that stops, and that one has written its last Events', async () => {
     const { leader, other } = await roles();
-    const latest = await createRule(world, { name: 'latest', purpose: PURPOSE });
+    const latest = await createRule(fixture, { name: 'latest', purpose: PURPOSE });
     rules.push(latest);
     await sayTo(other);
     await sayTo(leader);
@@ -143,7 +143,7 @@ describe('of two coordinators', () => {
     // Not held until it ends by itself, ten seconds later.
     expect(await holder()).not.toBe(before);
     await eventually(() => leads(other)).toBe(true);
-    expect(await eventsOn(world, 'latest')).toEqual([
+    expect(await eventsOn(fixture, 'latest')).toEqual([
       'Normal InSync generation 1 is on all pods (1)',
     ]);
     await pause(WINDOW_MS);

@@ -13,7 +13,7 @@ import {
 } from '#shared/resources/other-kinds/network-port.ts';
 import { jsonIn } from '#shared/util/json.ts';
 import { managedNetwork } from '../../stack/managed-network.ts';
-import { createWorld, type World } from '../admission/world.ts';
+import { createFixture, type Fixture } from '../admission/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
 const HEARTBEAT_MS = 5_000;
@@ -62,8 +62,8 @@ export const createManagedNetworks = async (
   nodes: readonly string[],
   env: Record<string, string> = {},
 ) => {
-  const world: World = await createWorld({ POD_NAME: 'coordinator-a', ...env });
-  const { client, kubectl, systemNamespace } = world;
+  const fixture: Fixture = await createFixture({ POD_NAME: 'coordinator-a', ...env });
+  const { client, kubectl, systemNamespace } = fixture;
 
   const bind = async (where: string): Promise<void> => {
     const role = `--clusterrole=sdewan-network-ports-${systemNamespace}`;
@@ -72,7 +72,7 @@ export const createManagedNetworks = async (
     expect(made).toMatchObject({ code: 0 });
   };
   const applied = async (...objects: object[]): Promise<void> => {
-    expect(await world.apply(objects)).toMatchObject({ code: 0 });
+    expect(await fixture.apply(objects)).toMatchObject({ code: 0 });
   };
   const beat = async (name: string, status = 'True'): Promise<void> => {
     const lastHeartbeatTime = new Date().toISOString();
@@ -93,7 +93,7 @@ export const createManagedNetworks = async (
   }
   const beatAll = () => Promise.all(nodes.filter((name) => !silent.has(name)).map((n) => beat(n)));
   const heartbeat = setInterval(() => void beatAll(), HEARTBEAT_MS);
-  const namespace = await world.createNamespace();
+  const namespace = await fixture.createNamespace();
   await bind(namespace);
 
   const network = (name: string, third: number, size: number, spec: Fields = {}): object =>
@@ -123,7 +123,7 @@ export const createManagedNetworks = async (
     (await client.list(networkPortResource)).items.filter(({ spec }) => spec.network === name);
 
   return {
-    world,
+    fixture,
     namespace,
     bind,
     applied,
@@ -154,7 +154,7 @@ export const createManagedNetworks = async (
       clearInterval(heartbeat);
       for (const kind of ['managednetworks', 'networkports', 'node'])
         await kubectl('delete', kind, ...(kind === 'node' ? nodes : ['--all']));
-      await world.close();
+      await fixture.close();
     },
   };
 };

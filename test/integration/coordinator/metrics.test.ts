@@ -33,7 +33,7 @@ import { connect, createAgent, post, type SimulatedAgent } from './agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { createPod, createRunningPod, removePod } from './pods.ts';
 import { createRule, deleteRule, statusOf } from './rules.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
 /**
  * However long the machine takes, the agent of most tests is not silent; that of one test shall be.
@@ -44,7 +44,7 @@ const DAY_MS = 86_400_000;
 /** The ends of the paths of its webhooks. */
 const WEBHOOK_TOKEN = '0123456789abcdef0123456789abcdef';
 
-let world: World;
+let fixture: Fixture;
 let seen: Witness;
 let pod: KubeObject;
 let agent: SimulatedAgent;
@@ -60,7 +60,7 @@ const fired = new Set<string>();
 const cleared = new Set<string>();
 
 const scrape = (): Promise<Scrape> =>
-  fetch(`${world.coordinator.httpUrl}/metrics`)
+  fetch(`${fixture.coordinator.httpUrl}/metrics`)
     .then(async (answer) => readScrape(await answer.text()))
     .catch(() => NOTHING_SCRAPED);
 
@@ -111,7 +111,7 @@ beforeAll(async () => {
   cleanUp.push(() => rm(folder, { recursive: true }));
   const tokenFile = join(folder, 'token');
   await writeFile(tokenFile, WEBHOOK_TOKEN);
-  world = await createWorld({
+  fixture = await createFixture({
     silentAfterMs: SILENT_NEVER_MS,
     env: { SDEWAN_WEBHOOK_TOKEN_FILE: tokenFile },
     grants: await Promise.all(
@@ -123,15 +123,15 @@ beforeAll(async () => {
       ].map(([kind, name]) => installed(cluster, kind, name)),
     ),
   });
-  cleanUp.push(world.close);
+  cleanUp.push(fixture.close);
   // From then on every kind is served, so that it can be watched from here, too.
   await until('the coordinator is ready', async () => {
-    const { ok } = await fetch(`${world.coordinator.httpUrl}/readyz`);
+    const { ok } = await fetch(`${fixture.coordinator.httpUrl}/readyz`);
     return ok ? true : undefined;
   });
-  seen = await witness(world.cluster, world.namespace);
-  pod = await createRunningPod(world, { name: 'cnf-1-a' });
-  agent = await createAgent(world, pod);
+  seen = await witness(fixture.cluster, fixture.namespace);
+  pod = await createRunningPod(fixture, { name: 'cnf-1-a' });
+  agent = await createAgent(fixture, pod);
   cleanUp.push(agent.close);
 });
 afterAll(async () => {
@@ -149,23 +149,23 @@ it('are those of the documentation, with the same help and labels', async () => 
 describe('rules and pods', () => {
   it('are counted by state', async () => {
     expect(await value('rules')).toBe(0);
-    rule = await createRule(world, { name: 'a' });
-    await createRule(world, { name: 'b', purpose: 'nobody' });
+    rule = await createRule(fixture, { name: 'a' });
+    await createRule(fixture, { name: 'b', purpose: 'nobody' });
     await setsOff('SdewanRulesOutOfSync');
     await agent.says([rule, 'Applied']);
     await eventually(() => value('rules', { kind: 'FirewallRule', state: 'in_sync' })).toBe(1);
     expect(await value('rules', { kind: 'FirewallRule', state: 'out_of_sync' })).toBe(1);
-    await deleteRule(world, 'b');
+    await deleteRule(fixture, 'b');
     await ends('SdewanRulesOutOfSync');
     await eventually(() => value('rules')).toBe(1);
   });
 
   it('made without the agent are counted as long as they are there', async () => {
-    const bare = await createPod(world, { name: 'bare', purpose: 'cnf-2', agentServes: null });
+    const bare = await createPod(fixture, { name: 'bare', purpose: 'cnf-2', agentServes: null });
     await setsOff('SdewanPodWithoutAgent');
     expect(await value('pods', { state: 'live' })).toBe(2);
     expect(await value('pods', { state: 'without_agent' })).toBe(1);
-    await removePod(world, bare);
+    await removePod(fixture, bare);
     await ends('SdewanPodWithoutAgent');
     expect(await value('pods', { state: 'live' })).toBe(1);
   });
@@ -173,14 +173,14 @@ describe('rules and pods', () => {
 
 it('changes nothing for a pod that comes, and one that goes', async () => {
   const since = await scrape();
-  const next = await createRunningPod(world, { name: 'next' });
-  const its = await createAgent(world, next);
+  const next = await createRunningPod(fixture, { name: 'next' });
+  const its = await createAgent(fixture, next);
   await its.says([rule, 'Applied']);
   await eventually(() => value('pods', { state: 'live' })).toBe(2);
   await eventually(() => value('rules', { state: 'in_sync' })).toBe(1);
   expect(firing([since, await scrape()], Date.now())).toEqual([]);
   await its.close();
-  await removePod(world, next);
+  await removePod(fixture, next);
   await eventually(() => value('pods', { state: 'live' })).toBe(1);
   await eventually(() => value('rules', { state: 'in_sync' })).toBe(1);
   expect(firing([since, await scrape()], Date.now())).toEqual([]);
@@ -213,17 +213,17 @@ it('reports are counted by result, and each token is reviewed once', async () =>
   await agent.says(...many);
   expect(await results()).toEqual({ heartbeat: 2, 'unknown-base': 1, news: 2, partial: 1 });
 
-  const other = await createAgent(world, pod);
+  const other = await createAgent(fixture, pod);
   await other.says([rule, 'Applied']);
   await agent.beats();
   await other.close();
-  const dispatcher = connect(world);
+  const dispatcher = connect(fixture);
   const { namespace, name } = pod.metadata;
   const refused = { namespace, pod: name, token: 'x.y.z', body: '{}' };
   const since = await scrape();
-  await post(world, dispatcher, refused);
+  await post(fixture, dispatcher, refused);
   const middle = await scrape();
-  await post(world, dispatcher, refused);
+  await post(fixture, dispatcher, refused);
   expect(await results()).toMatchObject({ news: 3, 'old-boot': 1, 'bad-token': 2 });
   expect(await fires('SdewanReportsRefused', since)).toBe(false);
   await setsOff('SdewanReportsRefused', middle);
@@ -239,7 +239,7 @@ it('reports are counted by result, and each token is reviewed once', async () =>
 });
 
 it('makes one write of every change of a status', async () => {
-  await eventually(() => statusOf(world, 'a')).toMatchObject({ inSync: true });
+  await eventually(() => statusOf(fixture, 'a')).toMatchObject({ inSync: true });
   await eventually(() => value('queued_rules')).toBe(0);
   await eventually(
     async () => (await value('status_writes_total', { result: 'written' })) - statusChanges(),
@@ -248,14 +248,14 @@ it('makes one write of every change of a status', async () => {
 });
 
 it('counts a status that cannot be written as an error each time, and its rule waits', async () => {
-  await world.rights.without(async () => {
+  await fixture.rights.without(async () => {
     await agent.says([rule, 'Failed', { reason: 'InvalidSpec', message: 'so it is' }]);
     await eventually(() => value('status_writes_total', { result: 'error' })).toBeGreaterThan(0);
     expect(await value('queued_rules')).toBe(1);
     const since = await scrape();
     await setsOff('SdewanStatusNotWritten', since);
   });
-  await eventually(() => statusOf(world, 'a')).toMatchObject({ inSync: false });
+  await eventually(() => statusOf(fixture, 'a')).toMatchObject({ inSync: false });
   await eventually(() => value('queued_rules')).toBe(0);
   await ends('SdewanStatusNotWritten', await scrape());
   await setsOff('SdewanRulesOutOfSync');
@@ -294,18 +294,18 @@ it('drift that comes back is an alarm, and a few repairs are none', async () => 
 });
 
 it('raises an alarm for a webhook that cannot judge, and none for one that refuses', async () => {
-  const dispatcher = connect(world);
+  const dispatcher = connect(fixture);
   const review = async (): Promise<number> => {
     const { statusCode, body } = await request(
-      `${world.coordinator.reportUrl}/admission/rules/${WEBHOOK_TOKEN}`,
-      { method: 'POST', dispatcher, body: JSON.stringify(reviewOf(world.namespace)) },
+      `${fixture.coordinator.reportUrl}/admission/rules/${WEBHOOK_TOKEN}`,
+      { method: 'POST', dispatcher, body: JSON.stringify(reviewOf(fixture.namespace)) },
     );
     await body.dump();
     return statusCode;
   };
   // Its zone is looked for on the API server, since it is not known yet.
   await eventually(review).toBe(200);
-  await world.rights.without(async () => {
+  await fixture.rights.without(async () => {
     await eventually(review).toBe(500);
     const since = await scrape();
     await eventually(review).toBe(500);
@@ -319,9 +319,9 @@ it('raises an alarm for a webhook that cannot judge, and none for one that refus
 });
 
 it('raises an alarm of its own for a missing coordinator, and the next one counts the pod again', async () => {
-  await world.killCoordinator();
+  await fixture.killCoordinator();
   await setsOff('SdewanCoordinatorAbsent');
-  await world.startCoordinator({ SDEWAN_SILENT_AFTER_MS: String(SILENT_SOON_MS) });
+  await fixture.startCoordinator({ SDEWAN_SILENT_AFTER_MS: String(SILENT_SOON_MS) });
   await ends('SdewanCoordinatorAbsent');
   agent.boots();
   await eventually(() => agent.says([rule, 'Applied'])).toMatchObject({ status: 200 });
@@ -332,7 +332,7 @@ it('counts a removal that a silent agent blocks when it is over, with the time t
   const before = await scrape();
   const grown = async (name: string): Promise<number> =>
     (await value(name)) - (valueIn(before, `sdewan_coordinator_${name}`) ?? 0);
-  await deleteRule(world, 'a');
+  await deleteRule(fixture, 'a');
   const deletedAt = Date.now();
   await setsOff('SdewanRemovalBlocked');
   await setsOff('SdewanAgentSilent');
@@ -352,7 +352,7 @@ it('counts a removal that a silent agent blocks when it is over, with the time t
 });
 
 it('raises alarms for a certificate that ends within three days and a clouds.yaml that is not there, none for one of a month or without one', async () => {
-  const { cluster, home } = world;
+  const { cluster, home } = fixture;
   const own = {
     SDEWAN_TLS_CERT_FILE: '',
     SDEWAN_TLS_KEY_FILE: '',
@@ -360,9 +360,9 @@ it('raises alarms for a certificate that ends within three days and a clouds.yam
     SDEWAN_WEBHOOK_CONFIGURATION: 'none-of-this-test',
   };
   // It gives up its Lease, so that the next one leads at once.
-  await world.coordinator.stop('SIGTERM');
+  await fixture.coordinator.stop('SIGTERM');
   await grantNeutron(cluster, home);
-  await world.startCoordinator({
+  await fixture.startCoordinator({
     ...own,
     SDEWAN_CERTIFICATE_LIFETIME_MS: String(2 * DAY_MS),
     SDEWAN_WATCH_NAMESPACE: '',
@@ -370,9 +370,9 @@ it('raises alarms for a certificate that ends within three days and a clouds.yam
   });
   await setsOff('SdewanCertificateEnds');
   await setsOff('SdewanNeutronFailing');
-  await world.killCoordinator();
+  await fixture.killCoordinator();
   await cluster.kubectl(['delete', 'secret', 'sdewan-coordinator-tls', '-n', home]);
-  await world.startCoordinator(own);
+  await fixture.startCoordinator(own);
   await ends('SdewanCertificateEnds');
   await ends('SdewanNeutronFailing');
 });

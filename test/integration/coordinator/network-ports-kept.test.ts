@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KEEP_ADDRESSES_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import type { World } from '../admission/world.ts';
+import type { Fixture } from '../admission/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   createManagedNetworks,
@@ -22,11 +22,11 @@ import {
 const NODES = ['kept-a', 'kept-b'] as const;
 
 let networks: ManagedNetworks;
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 beforeAll(async () => {
   networks = await createManagedNetworks(NODES);
-  ({ namespace, world } = networks);
+  ({ namespace, fixture } = networks);
 });
 afterAll(() => networks.close());
 
@@ -55,7 +55,7 @@ const workload = (name: string, { kind, network, spec, on, marks }: Workload): o
 });
 
 const podsOf = async (name: string): Promise<Seen[]> =>
-  (await world.client.list(seenPods, { namespace, labelSelector: `app=${name}` })).items;
+  (await fixture.client.list(seenPods, { namespace, labelSelector: `app=${name}` })).items;
 
 /** Pod, address and MAC of each that has a node, and the uid where pods are told apart by it. */
 const placed = async (name: string, { uids = false } = {}): Promise<string[]> =>
@@ -75,7 +75,7 @@ const runAll = async (name: string): Promise<void> => {
     const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: new Date() }];
     const patch = JSON.stringify({ status: { phase: 'Running', conditions } });
     const args = ['--subresource=status', '--type=merge', '-p', patch];
-    await world.kubectl('patch', 'pod', metadata.name, '-n', namespace, ...args);
+    await fixture.kubectl('patch', 'pod', metadata.name, '-n', namespace, ...args);
   }
 };
 
@@ -86,7 +86,7 @@ const isRenewed = (before: readonly string[], name: string) => async (): Promise
   return now.length === before.length && now.every((line) => !before.includes(line));
 };
 
-const remove = (...args: string[]) => world.kubectl('delete', ...args, '-n', namespace);
+const remove = (...args: string[]) => fixture.kubectl('delete', ...args, '-n', namespace);
 
 describe('a StatefulSet that keeps addresses', () => {
   const set = (some: Partial<Workload> & { replicas?: number } = {}): object =>
@@ -114,7 +114,7 @@ describe('a StatefulSet that keeps addresses', () => {
       await remove('pod', 'db-0', '--wait=false');
       const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'db-1' } };
       const path = `/api/v1/namespaces/${namespace}/pods/db-1/eviction`;
-      await world.cluster.kubectl(['create', '--raw', path, '-f', '-'], {
+      await fixture.cluster.kubectl(['create', '--raw', path, '-f', '-'], {
         stdin: JSON.stringify(eviction),
       });
     });
@@ -123,10 +123,10 @@ describe('a StatefulSet that keeps addresses', () => {
   it('has them after a roll-out, and after one while no coordinator is there', async () => {
     await renewed(() => networks.applied(set({ marks: { roll: 'one' } })));
     await renewed(async () => {
-      await world.stopCoordinator();
+      await fixture.stopCoordinator();
       await networks.applied(set({ marks: { roll: 'two' } }));
       await eventually(async () => (await placed('db')).length).toBe(1);
-      await world.startCoordinator();
+      await fixture.startCoordinator();
     });
   });
 
@@ -157,7 +157,7 @@ describe('the next pod of a StatefulSet', () => {
       ),
     );
     expect(await placed('far')).toEqual([]);
-    await world.kubectl('taint', 'node', on, 'node.kubernetes.io/out-of-service=:NoExecute');
+    await fixture.kubectl('taint', 'node', on, 'node.kubernetes.io/out-of-service=:NoExecute');
     await eventually(() => placed('far')).toEqual(had);
   });
 });
@@ -178,12 +178,12 @@ describe('a CNFDeployment', () => {
   };
 
   it('is warned where its range cannot hold twice its pods, and names the range while they wait', async () => {
-    const { systemNamespace, kubectl } = world;
+    const { systemNamespace, kubectl } = fixture;
     const role = `--clusterrole=sdewan-fleet-${systemNamespace}`;
     const account = `--serviceaccount=${systemNamespace}:sdewan-coordinator`;
     await kubectl('create', 'rolebinding', 'fleet', '-n', namespace, role, account);
     await networks.ready('room', 93, 1);
-    const made = await world.apply([cnf(2)]);
+    const made = await fixture.apply([cnf(2)]);
     expect(made).toMatchObject({ code: 0 });
     expect(made.stderr).toContain(
       'a roll-out has 4 pods at once, which need 4 addresses of network room: its range 10.93.0.10-10.93.0.10 and fd00:93::a-fd00:93::a has 1',
@@ -238,7 +238,7 @@ describe('a Deployment that keeps addresses', () => {
       const kind = apiVersion === 'apps/v1' ? 'Deployment' : 'CNFDeployment';
       const metadata = { name: 'cnf', namespace };
       const spec = { replicas: 2, selector, template };
-      const made = await world.apply([{ apiVersion, kind, metadata, spec }]);
+      const made = await fixture.apply([{ apiVersion, kind, metadata, spec }]);
       expect(made).toMatchObject({ code: 1 });
       expect(made.stderr).toContain(
         `${kind} cnf must have one replica and strategy Recreate, it has 2 and RollingUpdate`,

@@ -12,7 +12,7 @@ import { isLater, resourceV1, type KubeObject, type ResourceType } from '#shared
 import { networkPortResource } from '#shared/resources/other-kinds/network-port.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { randomOfTest } from '../../run/random.ts';
-import type { World } from '../admission/world.ts';
+import type { Fixture } from '../admission/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   addressesOf,
@@ -41,14 +41,14 @@ const configMaps = resourceV1('', 'configmaps', 'ConfigMap');
 const deployments = resourceV1('apps', 'deployments', 'Deployment');
 
 let networks: ManagedNetworks;
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 const over = new AbortController();
 const watches: Promise<void>[] = [];
 
 beforeAll(async () => {
   networks = await createManagedNetworks([NODE]);
-  ({ namespace, world } = networks);
+  ({ namespace, fixture } = networks);
 });
 afterAll(async () => {
   over.abort();
@@ -101,7 +101,7 @@ describe(`pods that come and go while the coordinator is killed ${KILLS} times`,
       selection = {},
     ): void => {
       const reflector = new Reflector<T>({
-        client: world.client,
+        client: fixture.client,
         resource,
         selection,
         log: silentLogger,
@@ -129,10 +129,10 @@ describe(`pods that come and go while the coordinator is killed ${KILLS} times`,
     follow(seenPods, onPod, { namespace });
 
     const remove = ({ metadata: { name } }: Seen, options = {}): Promise<void> =>
-      world.client.delete(seenPods, { namespace, name }, options).catch(ignoreGone);
+      fixture.client.delete(seenPods, { namespace, name }, options).catch(ignoreGone);
     const say = async ({ metadata: { name } }: Seen, phase: string): Promise<void> => {
       const patch = { type: 'merge', body: { status: { phase } } } as const;
-      await world.client.patch(seenPods, { namespace, name }, { patch, subresource: 'status' });
+      await fixture.client.patch(seenPods, { namespace, name }, { patch, subresource: 'status' });
     };
     const asKubelet = async (pod: Seen): Promise<void> => {
       if (pod.spec.nodeName === undefined) return;
@@ -141,12 +141,12 @@ describe(`pods that come and go while the coordinator is killed ${KILLS} times`,
     };
     const scale = async (replicas: number): Promise<void> => {
       const patch = { type: 'merge', body: { spec: { replicas } } } as const;
-      await world.client.patch(deployments, { namespace, name: 'many' }, { patch });
+      await fixture.client.patch(deployments, { namespace, name: 'many' }, { patch });
     };
     let owner = {};
     const single = async (name: string): Promise<void> => {
       const metadata = { name, namespace, annotations, ownerReferences: [owner] };
-      await world.client.create(seenPods, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
+      await fixture.client.create(seenPods, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
     };
     const some = (count: number): Seen[] => {
       const all = [...pods.values()].filter(({ metadata }) => !SINGLE.includes(metadata.name));
@@ -159,7 +159,7 @@ describe(`pods that come and go while the coordinator is killed ${KILLS} times`,
       () => Promise.all(some(4).map((pod) => say(pod, 'Failed').catch(ignoreGone))),
       async () => {
         const name = random.pick(SINGLE);
-        await world.client.delete(seenPods, { namespace, name }, AT_ONCE);
+        await fixture.client.delete(seenPods, { namespace, name }, AT_ONCE);
         await single(name);
       },
     ];
@@ -167,7 +167,7 @@ describe(`pods that come and go while the coordinator is killed ${KILLS} times`,
     for (const [at, name] of ['left', 'right'].entries())
       await networks.ready(name, 70 + at, ADDRESSES);
     const selector = { matchLabels: { app: 'many' } };
-    const { apiVersion, kind, metadata } = await world.client.create(configMaps, {
+    const { apiVersion, kind, metadata } = await fixture.client.create(configMaps, {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'owner', namespace },
@@ -193,15 +193,15 @@ describe(`pods that come and go while the coordinator is killed ${KILLS} times`,
         }
       })();
       await sleep(killAfterMs);
-      process.kill(world.pid(), 'SIGKILL');
-      await world.stopCoordinator();
-      await world.startCoordinator();
+      process.kill(fixture.pid(), 'SIGKILL');
+      await fixture.stopCoordinator();
+      await fixture.startCoordinator();
       await changing;
     }
     await scale(REPLICAS);
 
     const live = async (): Promise<Seen[]> =>
-      (await world.client.list(seenPods, { namespace })).items.filter((pod) => !hasEnded(pod));
+      (await fixture.client.list(seenPods, { namespace })).items.filter((pod) => !hasEnded(pod));
     await eventually(
       async () => (await live()).filter(({ status }) => status?.phase === 'Running').length,
     ).toBe(REPLICAS + SINGLE.length);
@@ -210,7 +210,7 @@ describe(`pods that come and go while the coordinator is killed ${KILLS} times`,
       .toSorted();
     await eventually(async () => {
       const given = Map.groupBy(
-        (await world.client.list(networkPortResource)).items.filter(
+        (await fixture.client.list(networkPortResource)).items.filter(
           ({ status }) => status?.releasedAt === undefined,
         ),
         (port) => port.spec.claim.uid,
@@ -228,9 +228,11 @@ describe(`pods that come and go while the coordinator is killed ${KILLS} times`,
     }).toEqual(having);
     expect(having.every((line) => line.split(' ').length === 5)).toBe(true);
 
-    await world.client.delete(deployments, { namespace, name: 'many' });
+    await fixture.client.delete(deployments, { namespace, name: 'many' });
     await Promise.all([...pods.values()].map((pod) => remove(pod, AT_ONCE)));
-    await eventually(async () => (await world.client.list(networkPortResource)).items).toEqual([]);
+    await eventually(async () => (await fixture.client.list(networkPortResource)).items).toEqual(
+      [],
+    );
     expect(pods.size).toBe(0);
     const wrong = wrongIn(stored);
     expect(wrong).toEqual([]);

@@ -12,7 +12,7 @@ import {
 } from '#shared/names.ts';
 import { DEPLOY, listOf, render } from '../../stack/installation.ts';
 import { sdewan } from '../../stack/sdewan.ts';
-import type { World } from '../admission/world.ts';
+import type { Fixture } from '../admission/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   addressesOf,
@@ -28,14 +28,14 @@ import {
 } from './managed-networks.ts';
 
 let networks: ManagedNetworks;
-let world: World;
+let fixture: Fixture;
 let namespace: string;
 /** Where the coordinator may give out no address. */
 let unbound: string;
 beforeAll(async () => {
   networks = await createManagedNetworks(['ports-a', 'ports-b']);
-  ({ namespace, world } = networks);
-  unbound = await world.createNamespace();
+  ({ namespace, fixture } = networks);
+  unbound = await fixture.createNamespace();
 });
 afterAll(() => networks.close());
 
@@ -82,11 +82,11 @@ describe('a pod that waits for its addresses', () => {
   it('is told where its CNI has given it another address', async () => {
     const text = '[{"ip_address":["10.60.0.99/16","fd00:60::a/64"],"interface":"net0"}]';
     const annotation = `k8s.plugin.opnfv.org/ovnInterfaces=${text}`;
-    await world.kubectl('annotate', 'pod', 'first', '-n', namespace, annotation);
+    await fixture.kubectl('annotate', 'pod', 'first', '-n', namespace, annotation);
     await eventually(() => networks.eventsOf('first')).toContain(
       'interface net0 has 10.60.0.99 fd00:60::a, and not 10.60.0.10 fd00:60::a of NetworkPort one-10',
     );
-    await world.kubectl(
+    await fixture.kubectl(
       'annotate',
       'pod',
       'first',
@@ -123,7 +123,7 @@ describe('a pod that waits for its addresses', () => {
     await eventually(() => networks.eventsOf('stranger')).toContain(
       `namespace ${namespace} gets no address of network theirs`,
     );
-    await world.kubectl('delete', 'pod', 'holder', '-n', namespace, ...FORCED);
+    await fixture.kubectl('delete', 'pod', 'holder', '-n', namespace, ...FORCED);
     await eventually(async () => addressesOf(await networks.seen('waiter'))).toEqual([
       '10.62.0.10 fd00:62::a',
     ]);
@@ -148,17 +148,17 @@ describe('a pod that is no CNF, with the overlay of deploy/1.36', () => {
       networks.network('shop', 66, 4, { names: ['net-shop', 'shop/macvlan'], namespaces: [] }),
       networks.network('depot', 67, 4),
     );
-    await world.kubectl(
+    await fixture.kubectl(
       'label',
       'namespace',
       namespace,
       'sdewan.akraino.org/network-ports=enabled',
     );
-    const objects = await render(world.cluster, join(DEPLOY, '1.36'));
+    const objects = await render(fixture.cluster, join(DEPLOY, '1.36'));
     await networks.applied(...objects.filter(({ metadata }) => metadata.name === OVERLAY));
   });
   afterAll(async () => {
-    await world.kubectl(
+    await fixture.kubectl(
       'delete',
       'mutatingadmissionpolicybinding,mutatingadmissionpolicy',
       OVERLAY,
@@ -166,7 +166,7 @@ describe('a pod that is no CNF, with the overlay of deploy/1.36', () => {
   });
   /** As the API server would make it. */
   const gatesOf = async (annotations: Fields, spec: Fields = {}, metadata: Fields = {}) => {
-    const { stdout } = await world.cluster.kubectl(
+    const { stdout } = await fixture.cluster.kubectl(
       ['create', '-f', '-', '--dry-run=server', '-o', 'json'],
       { stdin: listOf([pod('tried', annotations, spec, metadata)]) },
     );
@@ -208,7 +208,7 @@ describe('a pod that is no CNF, with the overlay of deploy/1.36', () => {
       spec: { selector: { matchLabels: labels }, template },
     });
     const selection = { namespace, labelSelector: 'app=plain' };
-    const seen = async () => (await world.client.list(seenPods, selection)).items;
+    const seen = async () => (await fixture.client.list(seenPods, selection)).items;
     await eventually(async () => (await seen()).map(({ spec }) => spec.schedulingGates)).toEqual([
       [ours],
     ]);
@@ -265,21 +265,21 @@ it('gives no pod what a VirtualAddress holds, names that, and goes on when it is
   await eventually(() => networks.eventsOf('fixes')).toContain(
     `VirtualAddress ${namespace}/gw has it`,
   );
-  const shown = await sdewan(world.cluster, 'ports', 'shared', '-n', namespace);
+  const shown = await sdewan(fixture.cluster, 'ports', 'shared', '-n', namespace);
   expect(shown).toMatchObject({ code: 1, said: '' });
   expect(shown.out).toMatch(/shared +10\.65\.0\.10 fd00:65::a +VirtualAddress .*\/gw +never\n/);
   expect(shown.out).toMatch(/\/asks +net-shared .*NoFreeAddress +network shared has no free/);
-  await world.kubectl('delete', 'pod', 'fixes', '-n', namespace, ...FORCED);
-  await world.kubectl('delete', 'vip', 'gw', '-n', namespace);
+  await fixture.kubectl('delete', 'pod', 'fixes', '-n', namespace, ...FORCED);
+  await fixture.kubectl('delete', 'vip', 'gw', '-n', namespace);
   await eventually(() => networks.claimedOf('shared')).toEqual(['asks 10.65.0.10 fd00:65::a']);
-  const { code, out } = await sdewan(world.cluster, 'ports', 'shared', '-A');
+  const { code, out } = await sdewan(fixture.cluster, 'ports', 'shared', '-A');
   expect(code).toBe(0);
   expect(out).toMatch(/shared +10\.65\.0\.10 fd00:65::a +\S+ +\S+\/asks +net0 /);
 });
 
 describe('a namespace that is deleted', () => {
   it('goes, and gives its addresses back', async () => {
-    const place = await world.createNamespace();
+    const place = await fixture.createNamespace();
     await networks.bind(place);
     await networks.ready('brief', 72, 2, { namespaces: [place] });
     await networks.applied({
@@ -287,9 +287,9 @@ describe('a namespace that is deleted', () => {
       metadata: { name: 'p', namespace: place, annotations: nodus('net-brief') },
     });
     await eventually(() => networks.claimedOf('brief')).toHaveLength(1);
-    await world.kubectl('delete', 'pod', 'p', '-n', place, ...FORCED);
-    await world.kubectl('delete', 'namespace', place, '--wait=false');
-    await eventually(async () => (await world.kubectl('get', 'namespace', place)).code).toBe(1);
+    await fixture.kubectl('delete', 'pod', 'p', '-n', place, ...FORCED);
+    await fixture.kubectl('delete', 'namespace', place, '--wait=false');
+    await eventually(async () => (await fixture.kubectl('get', 'namespace', place)).code).toBe(1);
     await eventually(() => networks.claimedOf('brief')).toEqual([]);
   });
 });
@@ -319,7 +319,7 @@ describe('admission refuses', () => {
       ['net-one', 'ManagedNetwork one'],
     ],
   ])('%s, with both values', async (_, spec, words) => {
-    const { code, stderr } = await world.apply(
+    const { code, stderr } = await fixture.apply(
       [networks.network('bad', 80, 4, spec)],
       '--dry-run=server',
     );
@@ -329,7 +329,7 @@ describe('admission refuses', () => {
 
   it('refuses a CNF pod whose annotation does not parse, with the entry', async () => {
     const wrong = { [NFN_NETWORK_ANNOTATION]: '{"interface":[{"name":"net-one"}]}' };
-    const made = await world.apply([
+    const made = await fixture.apply([
       pod('wrong', wrong, {}, { labels: { sdewanPurpose: 'cnf-wrong' } }),
     ]);
     expect(made).toMatchObject({ code: 1 });
@@ -340,7 +340,7 @@ describe('admission refuses', () => {
 describe('a tenant with all rights on both kinds', () => {
   let tenant: string;
   beforeAll(async () => {
-    await world.kubectl('create', 'serviceaccount', 'tenant', '-n', namespace);
+    await fixture.kubectl('create', 'serviceaccount', 'tenant', '-n', namespace);
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -357,10 +357,10 @@ describe('a tenant with all rights on both kinds', () => {
         subjects: [{ kind: 'ServiceAccount', name: 'tenant', namespace }],
       },
     );
-    tenant = await world.kubeconfigOf(namespace, 'tenant');
+    tenant = await fixture.kubeconfigOf(namespace, 'tenant');
   });
   const asTenant = async (...args: string[]): Promise<string> => {
-    const { code, stderr } = await world.kubectl('--kubeconfig', tenant, ...args);
+    const { code, stderr } = await fixture.kubectl('--kubeconfig', tenant, ...args);
     return code === 0 ? 'done' : stderr;
   };
 
@@ -376,7 +376,7 @@ describe('a tenant with all rights on both kinds', () => {
       metadata: { name: 'one-12' },
       spec: { ...port?.spec, index: 12 },
     });
-    const created = await world.cluster.kubectl(['--kubeconfig', tenant, 'create', '-f', '-'], {
+    const created = await fixture.cluster.kubectl(['--kubeconfig', tenant, 'create', '-f', '-'], {
       stdin: stolen,
       allowFailure: true,
     });
@@ -393,7 +393,7 @@ describe('a tenant with all rights on both kinds', () => {
 
 it('claims anew what an administrator deletes while its pod has it', async () => {
   const before = (await networks.portsOf('one')).map(({ metadata }) => metadata.uid);
-  await world.kubectl('delete', 'nport', 'one-10');
+  await fixture.kubectl('delete', 'nport', 'one-10');
   await eventually(() => networks.claimedOf('one')).toEqual(['first 10.60.0.10 fd00:60::a']);
   expect((await networks.portsOf('one')).map(({ metadata }) => metadata.uid)).not.toEqual(before);
 });
@@ -409,8 +409,8 @@ describe('the thief of the coordinator’s token', () => {
     },
   };
   beforeAll(async () => {
-    stolen = await world.kubeconfigOf(world.systemNamespace, 'sdewan-coordinator');
-    await world.stopCoordinator();
+    stolen = await fixture.kubeconfigOf(fixture.systemNamespace, 'sdewan-coordinator');
+    await fixture.stopCoordinator();
     for (const where of [namespace, unbound])
       await networks.applied({
         ...pod('kept', {}),
@@ -430,7 +430,7 @@ describe('the thief of the coordinator’s token', () => {
       JSON.stringify(body),
       '--dry-run=server',
     ];
-    const { code, stderr } = await world.kubectl('--kubeconfig', stolen, ...args);
+    const { code, stderr } = await fixture.kubectl('--kubeconfig', stolen, ...args);
     return code === 0 ? 'done' : stderr;
   };
   const opened = { schedulingGates: [{ name: 'other' }] };

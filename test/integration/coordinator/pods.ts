@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL, REPORT_AUDIENCE } from '#shared/names.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 export const podResource = resourceV1('', 'pods', 'Pod');
 
@@ -39,7 +39,7 @@ export type PodState = {
 };
 
 export const createPod = async (
-  { client, namespace: home }: World,
+  { client, namespace: home }: Fixture,
   spec: PodSpec,
 ): Promise<KubeObject> => {
   const { name, purpose = 'cnf-1', namespace = home } = spec;
@@ -72,7 +72,7 @@ export const createPod = async (
 const secondsOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 export const setPodState = async (
-  { client }: Pick<World, 'client'>,
+  { client }: Pick<Fixture, 'client'>,
   pod: { metadata: PodKey },
   state: PodState,
 ): Promise<void> => {
@@ -108,15 +108,15 @@ export const setPodState = async (
 };
 
 /** A pod that runs, ready, as kubelets write it. */
-export const createRunningPod = async (world: World, spec: PodSpec): Promise<KubeObject> => {
-  const pod = await createPod(world, spec);
-  await setPodState(world, pod, {});
+export const createRunningPod = async (fixture: Fixture, spec: PodSpec): Promise<KubeObject> => {
+  const pod = await createPod(fixture, spec);
+  await setPodState(fixture, pod, {});
   return pod;
 };
 
 /** As `kubectl label`; null takes it away. */
 export const relabelPod = async (
-  { client }: World,
+  { client }: Fixture,
   pod: KubeObject,
   purpose: string | null,
 ): Promise<void> => {
@@ -126,14 +126,14 @@ export const relabelPod = async (
 };
 
 /** Removes the finalizers of a pod. */
-export const unholdPod = async ({ client }: World, pod: KubeObject): Promise<void> => {
+export const unholdPod = async ({ client }: Fixture, pod: KubeObject): Promise<void> => {
   const { namespace, name } = pod.metadata;
   const body = { metadata: { finalizers: null } };
   await client.patch(podResource, { namespace, name }, { patch: { type: 'merge', body } });
 };
 
 /** At once, as if its node had confirmed it. */
-export const removePod = async ({ client }: World, pod: KubeObject): Promise<void> => {
+export const removePod = async ({ client }: Fixture, pod: KubeObject): Promise<void> => {
   const { namespace, name } = pod.metadata;
   await client.delete(podResource, { namespace, name }, { gracePeriodSeconds: 0 });
 };
@@ -141,7 +141,7 @@ export const removePod = async ({ client }: World, pod: KubeObject): Promise<voi
 export type TokenOptions = { audience?: string; bound?: boolean };
 
 export const tokenFor = async (
-  { cluster }: Pick<World, 'cluster'>,
+  { cluster }: Pick<Fixture, 'cluster'>,
   pod: { metadata: PodKey },
   { audience = REPORT_AUDIENCE, bound = true }: TokenOptions = {},
 ): Promise<string> => {
@@ -164,20 +164,20 @@ export const tokenFor = async (
  * A true token of the pod that ended an hour ago, signed with the cluster's own key: the API server
  * gives none shorter than 10 min.
  */
-export const expiredTokenFor = async (world: World, pod: KubeObject): Promise<string> => {
-  const [header = '', payload = ''] = (await tokenFor(world, pod)).split('.');
+export const expiredTokenFor = async (fixture: Fixture, pod: KubeObject): Promise<string> => {
+  const [header = '', payload = ''] = (await tokenFor(fixture, pod)).split('.');
   const claims = z
     .looseObject({ exp: z.number(), iat: z.number(), nbf: z.number() })
     .parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
   const hourAgo = Math.floor(Date.now() / 1_000) - 3_600;
   const past = { ...claims, iat: hourAgo - 600, nbf: hourAgo - 600, exp: hourAgo };
   const text = `${header}.${Buffer.from(JSON.stringify(past)).toString('base64url')}`;
-  const key = createPrivateKey(await readFile(await signingKeyOf(world), 'utf8'));
+  const key = createPrivateKey(await readFile(await signingKeyOf(fixture), 'utf8'));
   const signature = sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' });
   return `${text}.${signature.toString('base64url')}`;
 };
 
-const signingKeyOf = async ({ cluster }: World): Promise<string> => {
+const signingKeyOf = async ({ cluster }: Fixture): Promise<string> => {
   const [directory = ''] = Object.values(cluster.env);
   const files = await readdir(directory, { recursive: true });
   const file = files.find((name) => basename(name) === 'service-account.key');

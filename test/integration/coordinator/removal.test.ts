@@ -12,25 +12,25 @@ import {
 } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf, updateRule } from './rules.ts';
 import { eventually } from '../support/eventually.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
 const SILENT_AFTER_MS = 4_000;
 
-let world: World;
+let fixture: Fixture;
 const agents: SimulatedAgent[] = [];
 
 const agentOf = async (pod: KubeObject, purpose: string): Promise<SimulatedAgent> => {
-  const agent = await createAgent(world, pod, { purpose });
+  const agent = await createAgent(fixture, pod, { purpose });
   agents.push(agent);
   return agent;
 };
 
 const runningAgent = async (name: string, purpose: string): Promise<SimulatedAgent> =>
-  agentOf(await createRunningPod(world, { name, purpose }), purpose);
+  agentOf(await createRunningPod(fixture, { name, purpose }), purpose);
 
 /** A rule of that name and purpose that these agents have. */
 const appliedRule = async (name: string, by: readonly SimulatedAgent[]): Promise<RuleObject> => {
-  const rule = await createRule(world, { name, purpose: name });
+  const rule = await createRule(fixture, { name, purpose: name });
   for (const agent of by) await agent.says([rule, 'Applied']);
   await whileReporting(by, name).toMatchObject({ inSync: true });
   return rule;
@@ -40,17 +40,17 @@ const appliedRule = async (name: string, by: readonly SimulatedAgent[]): Promise
 const whileReporting = (by: readonly SimulatedAgent[], name: string) =>
   eventually(async () => {
     for (const agent of by) await agent.beats();
-    return statusOf(world, name);
+    return statusOf(fixture, name);
   });
 
-const gone = (name: string) => eventually(() => readRule(world, name)).toBeUndefined();
+const gone = (name: string) => eventually(() => readRule(fixture, name)).toBeUndefined();
 
 beforeAll(async () => {
-  world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
+  fixture = await createFixture({ silentAfterMs: SILENT_AFTER_MS });
 });
 afterAll(async () => {
   await Promise.all(agents.map((agent) => agent.close()));
-  await world.close();
+  await fixture.close();
 });
 
 describe('a rule that is being deleted', () => {
@@ -58,9 +58,9 @@ describe('a rule that is being deleted', () => {
     const a = await runningAgent('away-a', 'away');
     const b = await runningAgent('away-b', 'away');
     const rule = await appliedRule('away', [a, b]);
-    await deleteRule(world, 'away');
+    await deleteRule(fixture, 'away');
     await a.says([rule, 'Removed']);
-    await eventually(() => statusOf(world, 'away')).toMatchObject({
+    await eventually(() => statusOf(fixture, 'away')).toMatchObject({
       state: 'Being delete',
       pods: { summary: '1/2' },
       outOfSync: [{ pod: 'away-b', reason: 'AgentSilent' }],
@@ -78,16 +78,16 @@ describe('a rule that is being deleted', () => {
 
   it('goes at once when no pod is left, and leaves the finalizers of others', async () => {
     const others = 'example.com/other';
-    await createRule(world, { name: 'alone', purpose: 'alone', finalizers: [others] });
-    await eventually(async () => (await readRule(world, 'alone'))?.metadata.finalizers).toEqual([
+    await createRule(fixture, { name: 'alone', purpose: 'alone', finalizers: [others] });
+    await eventually(async () => (await readRule(fixture, 'alone'))?.metadata.finalizers).toEqual([
       others,
       AGENTS_FINALIZER,
     ]);
-    await deleteRule(world, 'alone');
-    await eventually(async () => (await readRule(world, 'alone'))?.metadata.finalizers).toEqual([
+    await deleteRule(fixture, 'alone');
+    await eventually(async () => (await readRule(fixture, 'alone'))?.metadata.finalizers).toEqual([
       others,
     ]);
-    await updateRule(world, 'alone', { metadata: { finalizers: null } });
+    await updateRule(fixture, 'alone', { metadata: { finalizers: null } });
     await gone('alone');
   });
 });
@@ -96,17 +96,17 @@ describe('what blocks', () => {
   it('includes a terminating pod, until it is gone', async () => {
     const finalizers = ['example.com/slow'];
     const node = 'slow-to-end';
-    const pod = await createPod(world, { name: 'going-a', purpose: 'going', finalizers, node });
-    await setPodState(world, pod, {});
+    const pod = await createPod(fixture, { name: 'going-a', purpose: 'going', finalizers, node });
+    await setPodState(fixture, pod, {});
     const agent = await agentOf(pod, 'going');
     await appliedRule('going', [agent]);
-    await removePod(world, pod);
-    await eventually(() => statusOf(world, 'going')).toMatchObject({ pods: { summary: '0/0' } });
-    await deleteRule(world, 'going');
-    await eventually(() => statusOf(world, 'going')).toMatchObject({
+    await removePod(fixture, pod);
+    await eventually(() => statusOf(fixture, 'going')).toMatchObject({ pods: { summary: '0/0' } });
+    await deleteRule(fixture, 'going');
+    await eventually(() => statusOf(fixture, 'going')).toMatchObject({
       outOfSync: [{ pod: 'going-a' }],
     });
-    await unholdPod(world, pod);
+    await unholdPod(fixture, pod);
     await gone('going');
   });
 
@@ -114,15 +114,15 @@ describe('what blocks', () => {
     const a = await runningAgent('boot-a', 'boot');
     const b = await runningAgent('boot-b', 'boot');
     const rule = await appliedRule('boot', [a, b]);
-    await deleteRule(world, 'boot');
+    await deleteRule(fixture, 'boot');
     await b.says([rule, 'Removed']);
     const startedAt = Date.now() + 1_000;
-    await setPodState(world, b.pod, { restarts: 1, startedAt });
+    await setPodState(fixture, b.pod, { restarts: 1, startedAt });
     await a.says([rule, 'Removed']);
-    await eventually(() => statusOf(world, 'boot')).toMatchObject({
+    await eventually(() => statusOf(fixture, 'boot')).toMatchObject({
       outOfSync: [{ pod: 'boot-b', reason: 'AgentRestarted' }],
     });
-    expect(await readRule(world, 'boot')).toBeDefined();
+    expect(await readRule(fixture, 'boot')).toBeDefined();
     b.boots(startedAt);
     await b.says([rule, 'Removed']);
     await gone('boot');
@@ -131,10 +131,10 @@ describe('what blocks', () => {
   it('includes a pod that lost its label, although no watch shows it', async () => {
     const a = await runningAgent('label-a', 'label');
     const rule = await appliedRule('label', [a]);
-    await relabelPod(world, a.pod, null);
-    await eventually(() => statusOf(world, 'label')).toMatchObject({ pods: { summary: '0/0' } });
-    await deleteRule(world, 'label');
-    await eventually(() => statusOf(world, 'label')).toMatchObject({
+    await relabelPod(fixture, a.pod, null);
+    await eventually(() => statusOf(fixture, 'label')).toMatchObject({ pods: { summary: '0/0' } });
+    await deleteRule(fixture, 'label');
+    await eventually(() => statusOf(fixture, 'label')).toMatchObject({
       outOfSync: [{ pod: 'label-a' }],
     });
     await a.says([rule, 'Removed']);
@@ -144,13 +144,13 @@ describe('what blocks', () => {
   it('includes a pod that has had the rule since before the rule lost its label', async () => {
     const a = await runningAgent('lost-a', 'lost');
     const rule = await appliedRule('lost', [a]);
-    await updateRule(world, 'lost', { metadata: { labels: { sdewanPurpose: null } } });
-    await eventually(() => statusOf(world, 'lost')).toMatchObject({ state: 'Unknown status' });
-    await deleteRule(world, 'lost');
-    await eventually(() => statusOf(world, 'lost')).toMatchObject({
+    await updateRule(fixture, 'lost', { metadata: { labels: { sdewanPurpose: null } } });
+    await eventually(() => statusOf(fixture, 'lost')).toMatchObject({ state: 'Unknown status' });
+    await deleteRule(fixture, 'lost');
+    await eventually(() => statusOf(fixture, 'lost')).toMatchObject({
       outOfSync: [{ pod: 'lost-a' }],
     });
-    expect(await readRule(world, 'lost')).toBeDefined();
+    expect(await readRule(fixture, 'lost')).toBeDefined();
     // The agent no longer sees the rule, removes it, and does not report it any more.
     await a.says();
     await gone('lost');
@@ -162,16 +162,16 @@ describe('a coordinator that lost its rights', () => {
   it('removes no finalizer until it can read the pods again', async () => {
     const a = await runningAgent('rights-a', 'rights');
     const rule = await appliedRule('rights', [a]);
-    await world.rights.without(async () => {
-      await deleteRule(world, 'rights');
+    await fixture.rights.without(async () => {
+      await deleteRule(fixture, 'rights');
       await a.says([rule, 'Removed']);
-      await eventually(() => world.coordinator.log).toContainEqual(
+      await eventually(() => fixture.coordinator.log).toContainEqual(
         expect.objectContaining({
-          rule: `FirewallRule ${world.namespace}/rights`,
+          rule: `FirewallRule ${fixture.namespace}/rights`,
           err: expect.objectContaining({ status: 403 }),
         }),
       );
-      expect(await readRule(world, 'rights')).toBeDefined();
+      expect(await readRule(fixture, 'rights')).toBeDefined();
     });
     await gone('rights');
   });
@@ -182,16 +182,16 @@ describe('a rule made anew under the same name', () => {
     const rounds = async (name: string): Promise<void> => {
       const a = await runningAgent(`${name}-a`, name);
       for (let round = 0; round < 3; round += 1) {
-        const old = await createRule(world, { name, purpose: name });
+        const old = await createRule(fixture, { name, purpose: name });
         await a.says([old, 'Applied']);
         // Deleted while the status of this is being written, and removed while that of the deletion
         // is.
-        await deleteRule(world, name);
+        await deleteRule(fixture, name);
         await a.says([old, 'Removed']);
         await gone(name);
-        const fresh = await createRule(world, { name, purpose: name });
+        const fresh = await createRule(fixture, { name, purpose: name });
         await a.says([old, 'Removed']);
-        await eventually(() => readRule(world, name)).toMatchObject({
+        await eventually(() => readRule(fixture, name)).toMatchObject({
           metadata: { uid: fresh.metadata.uid, finalizers: [AGENTS_FINALIZER] },
           status: {
             inSync: false,
@@ -199,7 +199,7 @@ describe('a rule made anew under the same name', () => {
             outOfSync: [{ pod: `${name}-a`, reason: 'Applying' }],
           },
         });
-        await deleteRule(world, name);
+        await deleteRule(fixture, name);
         await a.says([fresh, 'Removed']);
         await gone(name);
       }

@@ -4,7 +4,7 @@ import type * as z from 'zod';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL, RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
 import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 const schema = objectSchema.extend({ status: ruleStatusSchema.optional() });
 type FirewallRule = z.infer<typeof schema>;
@@ -24,7 +24,7 @@ export type NewRule = {
   spec?: object;
 };
 
-export const createRule = ({ client, namespace }: World, rule: NewRule): Promise<RuleObject> => {
+export const createRule = ({ client, namespace }: Fixture, rule: NewRule): Promise<RuleObject> => {
   const { name, purpose = 'cnf-1', finalizers, spec = { src: 'lan1', target: 'REJECT' } } = rule;
   return client.create(firewallRules, {
     apiVersion: `${RULE_GROUP}/${RULE_VERSION}`,
@@ -40,18 +40,18 @@ export const createRule = ({ client, namespace }: World, rule: NewRule): Promise
 };
 
 export const updateRule = (
-  { client, namespace }: World,
+  { client, namespace }: Fixture,
   name: string,
   body: object,
 ): Promise<RuleObject> =>
   client.patch(firewallRules, { namespace, name }, { patch: { type: 'merge', body } });
 
-export const deleteRule = ({ client, namespace }: World, name: string): Promise<void> =>
+export const deleteRule = ({ client, namespace }: Fixture, name: string): Promise<void> =>
   client.delete(firewallRules, { namespace, name });
 
 /** Undefined when it is gone. */
 export const readRule = async (
-  { client, namespace }: World,
+  { client, namespace }: Fixture,
   name: string,
 ): Promise<FirewallRule | undefined> => {
   try {
@@ -62,11 +62,14 @@ export const readRule = async (
   }
 };
 
-export const statusOf = async (world: World, name: string): Promise<RuleStatus | undefined> =>
-  (await readRule(world, name))?.status;
+export const statusOf = async (fixture: Fixture, name: string): Promise<RuleStatus | undefined> =>
+  (await readRule(fixture, name))?.status;
 
 /** `<type> <reason> <message>` of each Event on objects of the name. */
-export const eventsOn = async ({ cluster, namespace }: World, name: string): Promise<string[]> => {
+export const eventsOn = async (
+  { cluster, namespace }: Fixture,
+  name: string,
+): Promise<string[]> => {
   const { stdout } = await cluster.kubectl([
     'get',
     'events',

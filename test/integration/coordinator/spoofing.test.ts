@@ -6,9 +6,9 @@ import { connect, createAgent, post, ruleReport, type PostOptions } from './agen
 import { createPod, createRunningPod, expiredTokenFor, removePod, tokenFor } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from './rules.ts';
 import { eventually, pause } from '../support/eventually.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let dispatcher: Agent;
 /** The pod whose reports are spoofed, and one of another purpose that would like to. */
 let victim: KubeObject;
@@ -17,18 +17,18 @@ let attacker: KubeObject;
 let rule: RuleObject;
 
 beforeAll(async () => {
-  world = await createWorld();
-  dispatcher = connect(world);
-  victim = await createRunningPod(world, { name: 'victim' });
-  attacker = await createRunningPod(world, { name: 'attacker', purpose: 'evil' });
-  rule = await createRule(world, { name: 'target' });
-  const agent = await createAgent(world, victim);
+  fixture = await createFixture();
+  dispatcher = connect(fixture);
+  victim = await createRunningPod(fixture, { name: 'victim' });
+  attacker = await createRunningPod(fixture, { name: 'attacker', purpose: 'evil' });
+  rule = await createRule(fixture, { name: 'target' });
+  const agent = await createAgent(fixture, victim);
   await agent.says([rule, 'Applied']);
   await agent.close();
 });
 afterAll(async () => {
   await dispatcher.destroy();
-  await world.close();
+  await fixture.close();
 });
 
 /**
@@ -57,13 +57,13 @@ const falseReport = (purpose = 'cnf-1', changes: object = {}): string =>
  * server itself refuses tokens of deleted pods only after a while.
  */
 const tokenOfRemoved = async (pod: KubeObject): Promise<string> => {
-  const token = await tokenFor(world, pod);
+  const token = await tokenFor(fixture, pod);
   const { namespace, name } = pod.metadata;
   const body = falseReport('x', { rules: [] });
   const report = (): Promise<unknown> =>
-    post(world, dispatcher, { namespace, pod: name, token, body });
+    post(fixture, dispatcher, { namespace, pod: name, token, body });
   expect(await report()).toMatchObject({ status: 200 });
-  await removePod(world, pod);
+  await removePod(fixture, pod);
   await eventually(report).toMatchObject({ status: 403 });
   return token;
 };
@@ -83,41 +83,41 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
     code: 'bad-token',
   },
   'with a token of another audience': {
-    attack: async () => ({ token: await tokenFor(world, victim, { audience: 'vault' }) }),
+    attack: async () => ({ token: await tokenFor(fixture, victim, { audience: 'vault' }) }),
     status: 401,
     code: 'bad-token',
   },
   "with a token for the API server, as every pod's default one": {
     attack: async () => {
       const audience = 'https://kubernetes.default.svc';
-      return { token: await tokenFor(world, victim, { audience }) };
+      return { token: await tokenFor(fixture, victim, { audience }) };
     },
     status: 401,
     code: 'bad-token',
   },
   'with a token that has expired': {
-    attack: async () => ({ token: await expiredTokenFor(world, victim) }),
+    attack: async () => ({ token: await expiredTokenFor(fixture, victim) }),
     status: 401,
     code: 'bad-token',
   },
   'with a token that is not bound to a pod': {
-    attack: async () => ({ token: await tokenFor(world, victim, { bound: false }) }),
+    attack: async () => ({ token: await tokenFor(fixture, victim, { bound: false }) }),
     status: 403,
     code: 'unbound-token',
   },
   "with another pod's token": {
-    attack: async () => ({ token: await tokenFor(world, attacker) }),
+    attack: async () => ({ token: await tokenFor(fixture, attacker) }),
     status: 403,
     code: 'other-pod',
   },
   'from another namespace, by a pod of the same name and purpose': {
     attack: async () => {
-      const namespace = await world.cluster.createNamespace('elsewhere');
-      await world.cluster.kubectl(['create', 'serviceaccount', 'default', '-n', namespace], {
+      const namespace = await fixture.cluster.createNamespace('elsewhere');
+      await fixture.cluster.kubectl(['create', 'serviceaccount', 'default', '-n', namespace], {
         allowFailure: true,
       });
-      const twin = await createPod(world, { name: 'victim', namespace });
-      return { token: await tokenFor(world, twin) };
+      const twin = await createPod(fixture, { name: 'victim', namespace });
+      return { token: await tokenFor(fixture, twin) };
     },
     status: 403,
     code: 'other-namespace',
@@ -125,7 +125,7 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
   'on another purpose, by a pod with its own token': {
     attack: async () => ({
       pod: 'attacker',
-      token: await tokenFor(world, attacker),
+      token: await tokenFor(fixture, attacker),
       body: falseReport('cnf-1'),
     }),
     status: 403,
@@ -133,15 +133,19 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
   },
   'by a pod that bears the label, but no agent': {
     attack: async () => {
-      const bare = await createRunningPod(world, { name: 'bare', agentServes: null, purpose: 'x' });
-      return { pod: 'bare', token: await tokenFor(world, bare) };
+      const bare = await createRunningPod(fixture, {
+        name: 'bare',
+        agentServes: null,
+        purpose: 'x',
+      });
+      return { pod: 'bare', token: await tokenFor(fixture, bare) };
     },
     status: 403,
     code: 'no-agent',
   },
   'with the token of a pod that was deleted': {
     attack: async () => {
-      const gone = await createRunningPod(world, { name: 'gone', purpose: 'x' });
+      const gone = await createRunningPod(fixture, { name: 'gone', purpose: 'x' });
       return { pod: 'gone', token: await tokenOfRemoved(gone) };
     },
     status: 403,
@@ -149,9 +153,9 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
   },
   'with the token of a deleted pod whose name another one has': {
     attack: async () => {
-      const gone = await createRunningPod(world, { name: 'renewed', purpose: 'x' });
+      const gone = await createRunningPod(fixture, { name: 'renewed', purpose: 'x' });
       const token = await tokenOfRemoved(gone);
-      await createRunningPod(world, { name: 'renewed', purpose: 'x' });
+      await createRunningPod(fixture, { name: 'renewed', purpose: 'x' });
       return { pod: 'renewed', token };
     },
     status: 403,
@@ -161,13 +165,13 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
 
 describe('a report', () => {
   it('counts when it is of the pod itself', async () => {
-    await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: true });
+    await eventually(() => statusOf(fixture, 'target')).toMatchObject({ inSync: true });
   });
 
   it.each(Object.entries(attacks))('%s is refused and changes nothing', async (_name, attempt) => {
-    const before = await readRule(world, 'target');
-    const answer = await post(world, dispatcher, {
-      namespace: world.namespace,
+    const before = await readRule(fixture, 'target');
+    const answer = await post(fixture, dispatcher, {
+      namespace: fixture.namespace,
       pod: 'victim',
       body: falseReport(),
       ...(await attempt.attack()),
@@ -176,12 +180,12 @@ describe('a report', () => {
       status: attempt.status,
       body: { error: { code: attempt.code } },
     });
-    const after = await readRule(world, 'target');
+    const after = await readRule(fixture, 'target');
     expect(after?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
   });
 
   it('is counted when it was refused, by why', async () => {
-    const { body } = await request(`${world.coordinator.httpUrl}/metrics`);
+    const { body } = await request(`${fixture.coordinator.httpUrl}/metrics`);
     const metrics = await body.text();
     for (const { code } of Object.values(attacks))
       expect(metrics).toMatch(
@@ -190,18 +194,18 @@ describe('a report', () => {
   });
 
   it('does not confirm the removal of a rule when it is of another pod', async () => {
-    await deleteRule(world, 'target');
-    await eventually(() => statusOf(world, 'target')).toMatchObject({ state: 'Being delete' });
-    const token = await tokenFor(world, attacker);
-    const own = { namespace: world.namespace, pod: 'attacker', token, body: falseReport('evil') };
+    await deleteRule(fixture, 'target');
+    await eventually(() => statusOf(fixture, 'target')).toMatchObject({ state: 'Being delete' });
+    const token = await tokenFor(fixture, attacker);
+    const own = { namespace: fixture.namespace, pod: 'attacker', token, body: falseReport('evil') };
     // A pod may say of itself what it likes, also of rules that are not its own.
-    expect(await post(world, dispatcher, own)).toMatchObject({ status: 200 });
+    expect(await post(fixture, dispatcher, own)).toMatchObject({ status: 200 });
     await pause(1_000);
-    expect(await statusOf(world, 'target')).toMatchObject({ outOfSync: [{ pod: 'victim' }] });
+    expect(await statusOf(fixture, 'target')).toMatchObject({ outOfSync: [{ pod: 'victim' }] });
   });
 });
 
 it('answers an unknown path with 404', async () => {
-  const { statusCode, body } = await request(`${world.coordinator.reportUrl}/v2`, { dispatcher });
+  const { statusCode, body } = await request(`${fixture.coordinator.reportUrl}/v2`, { dispatcher });
   expect([statusCode, await body.json()]).toMatchObject([404, { error: { code: 'not-found' } }]);
 });

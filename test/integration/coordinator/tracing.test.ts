@@ -6,21 +6,21 @@ import { createAgent, type SimulatedAgent } from './agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRunningPod } from './pods.ts';
 import { createRule, readRule, type NewRule } from './rules.ts';
-import { createWorld, type World } from './world.ts';
+import { createFixture, type Fixture } from './fixture.ts';
 
 let collector: Collector;
-let world: World;
+let fixture: Fixture;
 let agent: SimulatedAgent;
 beforeAll(async () => {
   collector = await startCollector();
-  world = await createWorld({
+  fixture = await createFixture({
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' },
   });
-  agent = await createAgent(world, await createRunningPod(world, { name: 'cnf-1-a' }));
+  agent = await createAgent(fixture, await createRunningPod(fixture, { name: 'cnf-1-a' }));
 });
 afterAll(async () => {
   await agent.close();
-  await world.close();
+  await fixture.close();
   await collector.close();
 });
 
@@ -35,8 +35,8 @@ const applied = (rule: RuleObject, uid = rule.metadata.uid) => {
  * Resolves when the coordinator has seen the rule: it forgets times of rules that it does not know.
  */
 const createSeenRule = async (rule: NewRule): Promise<RuleObject> => {
-  const created = await createRule(world, rule);
-  await eventually(() => readRule(world, rule.name)).toHaveProperty('status');
+  const created = await createRule(fixture, rule);
+  await eventually(() => readRule(fixture, rule.name)).toHaveProperty('status');
   return created;
 };
 
@@ -54,7 +54,7 @@ it('have all spans of a change under one root, whichever program made them', asy
     service: 'sdewan-coordinator',
     name: 'FirewallRule changed',
     attributes: {
-      'k8s.namespace.name': world.namespace,
+      'k8s.namespace.name': fixture.namespace,
       'sdewan.rule.kind': 'FirewallRule',
       'sdewan.rule.name': 'traced',
       'sdewan.rule.generation': 1,
@@ -92,14 +92,14 @@ it('have nothing that an agent says of rules which are not those of its CNF', as
 
 it('are sent before the coordinator ends, and agents are not asked for times where there is no collector', async () => {
   const last = await createSeenRule({ name: 'last' });
-  await world.coordinator.stop('SIGTERM');
-  await world.startCoordinator({ OTEL_BSP_SCHEDULE_DELAY: '3600000' });
+  await fixture.coordinator.stop('SIGTERM');
+  await fixture.startCoordinator({ OTEL_BSP_SCHEDULE_DELAY: '3600000' });
   await eventually(() => agent.says()).toMatchObject({ body: { wantsTimes: true } });
   await agent.timed([applied(last)], [last, 'Applied']);
-  await world.coordinator.stop('SIGTERM');
+  await fixture.coordinator.stop('SIGTERM');
   const names = collector.spans().map(({ attributes }) => attributes['sdewan.rule.name']);
   expect(names).toContain('last');
-  await world.startCoordinator({ OTEL_EXPORTER_OTLP_ENDPOINT: '' });
+  await fixture.startCoordinator({ OTEL_EXPORTER_OTLP_ENDPOINT: '' });
   await eventually(() => agent.says()).toMatchObject({ status: 200 });
   expect((await agent.beats()).body).not.toHaveProperty('wantsTimes');
 });

@@ -4,7 +4,7 @@ import { kindOf } from '#shared/resources/registry.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { generatorStatusSchema } from '#shared/protocol/generator-status.ts';
-import type { World } from '../coordinator/world.ts';
+import type { Fixture } from '../coordinator/fixture.ts';
 import type { DnsServer } from './dns-server.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -25,9 +25,9 @@ const nat = (address: string, port: string) => ({
   index: '2',
 });
 
-export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): void => {
-  const client = () => worldNow().client;
-  const at = (name: string) => ({ namespace: worldNow().namespace, name });
+export const childrenSuite = (fixtureNow: () => Fixture, dnsNow: () => DnsServer): void => {
+  const client = () => fixtureNow().client;
+  const at = (name: string) => ({ namespace: fixtureNow().namespace, name });
 
   const create = (kind: string, name: string, spec: object, metadata: object = {}) =>
     client().create(resourceOf(kind), {
@@ -48,7 +48,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
   const statusOf = async (name: string) => (await read(name))?.status;
   const natsOf = async (prefix: string): Promise<RuleObject[]> => {
     const { items } = await client().list(resourceOf('CNFNAT'), {
-      namespace: worldNow().namespace,
+      namespace: fixtureNow().namespace,
     });
     return items.filter(({ metadata }) => metadata.name.startsWith(prefix));
   };
@@ -99,18 +99,18 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       const six = { bothnat6: nat('2001:db8::1', '84') };
       await eventually(() => specs('both')).toEqual({ bothnat: nat('192.0.2.1', '84'), ...six });
       const before = await uids('both');
-      await worldNow().killCoordinator();
+      await fixtureNow().killCoordinator();
       dnsNow().set({ 'both.test': ['192.0.2.2', '2001:db8::2'] }, { failing: 6 });
-      await worldNow().startCoordinator();
+      await fixtureNow().startCoordinator();
       await eventually(() => specs('both')).toEqual({ bothnat: nat('192.0.2.2', '84'), ...six });
       await eventually(() => statusOf('both')).toMatchObject({
         message: expect.stringContaining('does not answer for IPv6 addresses of both.test'),
         children: { total: 2 },
       });
       // A coordinator that has never resolved the name.
-      await worldNow().killCoordinator();
+      await fixtureNow().killCoordinator();
       dnsNow().set('SERVFAIL');
-      await worldNow().startCoordinator();
+      await fixtureNow().startCoordinator();
       await eventually(() => statusOf('both')).toMatchObject({
         message: expect.stringMatching(/^spec.fullname: both.test cannot be resolved: /),
         conditions: [{ type: 'Ready', status: 'False', reason: 'NotResolved' }],

@@ -4,7 +4,7 @@
  */
 import { startCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, vi } from 'vitest';
-import { createWorld, type World } from '../coordinator/world.ts';
+import { createFixture, type Fixture } from '../coordinator/fixture.ts';
 import { childrenSuite } from './children.ts';
 import { startDnsServer, type DnsServer } from './dns-server.ts';
 import { servicesSuite } from './services.ts';
@@ -17,11 +17,11 @@ vi.setConfig({ testTimeout: 180_000 });
 
 let cluster: Cluster;
 let dns: DnsServer;
-let world: World;
+let fixture: Fixture;
 
 beforeAll(async () => {
   [cluster, dns] = await Promise.all([startCluster({ backend: 'process' }), startDnsServer()]);
-  world = await createWorld({
+  fixture = await createFixture({
     cluster,
     env: {
       SDEWAN_EXPOSE_ZONE: 'wan',
@@ -31,14 +31,14 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
   dns.close();
   await cluster.stop();
 });
 
 // The garbage collector learns of new kinds every 30 s only: what needs it comes last.
-servicesSuite(() => world);
+servicesSuite(() => fixture);
 childrenSuite(
-  () => world,
+  () => fixture,
   () => dns,
 );

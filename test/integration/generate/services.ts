@@ -8,7 +8,7 @@ import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
 import { objectSchema, resourceV1, type RuleObject } from '#shared/kube/objects.ts';
 import { randomOfTest } from '../../run/random.ts';
 import { pause } from '../support/eventually.ts';
-import type { World } from '../coordinator/world.ts';
+import type { Fixture } from '../coordinator/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
 const portSchema = z.object({ name: z.string(), port: z.number(), protocol: z.string() });
@@ -40,27 +40,27 @@ const isMade = ({ metadata }: RuleObject): boolean =>
   metadata.labels?.['app.kubernetes.io/managed-by'] === 'sdewan-coordinator';
 
 /** The coordinator's default zone has to be `wan`. */
-export const servicesSuite = (worldNow: () => World): void => {
+export const servicesSuite = (fixtureNow: () => Fixture): void => {
   const createService = (name: string, spec: object): Promise<Service> => {
-    const { client, namespace } = worldNow();
+    const { client, namespace } = fixtureNow();
     const annotations = { [EXPOSE]: `${namespace}/cnf-1` };
     const metadata = { name, namespace, annotations };
     return client.create(services, { apiVersion: 'v1', kind: 'Service', metadata, spec });
   };
 
   const patchService = (name: string, body: object): Promise<unknown> =>
-    worldNow().client.patch(
+    fixtureNow().client.patch(
       services,
-      { namespace: worldNow().namespace, name },
+      { namespace: fixtureNow().namespace, name },
       { patch: { type: 'merge', body } },
     );
 
   const deleteService = (name: string): Promise<void> =>
-    worldNow().client.delete(services, { namespace: worldNow().namespace, name });
+    fixtureNow().client.delete(services, { namespace: fixtureNow().namespace, name });
 
   const rulesNow = async (): Promise<RuleObject[]> => {
-    const { items } = await worldNow().client.list(firewallDnat, {
-      namespace: worldNow().namespace,
+    const { items } = await fixtureNow().client.list(firewallDnat, {
+      namespace: fixtureNow().namespace,
     });
     return items;
   };
@@ -68,8 +68,8 @@ export const servicesSuite = (worldNow: () => World): void => {
    * `service uid zone port proto address` of each rule, as the Services that are there ask for it.
    */
   const askedFor = async (): Promise<string[]> => {
-    const { items } = await worldNow().client.list(services, {
-      namespace: worldNow().namespace,
+    const { items } = await fixtureNow().client.list(services, {
+      namespace: fixtureNow().namespace,
     });
     return items
       .flatMap(({ metadata, spec }) => {
@@ -93,7 +93,7 @@ export const servicesSuite = (worldNow: () => World): void => {
         expect(metadata.labels).toMatchObject({
           'sdewan-bucket-type': 'k8s-service',
           sdewanPurpose: 'cnf-1',
-          'sdewan.akraino.org/service-namespace': worldNow().namespace,
+          'sdewan.akraino.org/service-namespace': fixtureNow().namespace,
         });
         expect(metadata.ownerReferences).toBeUndefined();
         const name = metadata.labels?.['sdewan.akraino.org/service-name'];
@@ -103,7 +103,7 @@ export const servicesSuite = (worldNow: () => World): void => {
       .sort();
 
   const eventsAbout = async (name: string): Promise<string> => {
-    const { cluster, namespace } = worldNow();
+    const { cluster, namespace } = fixtureNow();
     const about = ['--field-selector', `involvedObject.name=${name}`];
     return (await cluster.kubectl(['get', 'events', '-n', namespace, ...about])).stdout;
   };
@@ -125,12 +125,12 @@ export const servicesSuite = (worldNow: () => World): void => {
   it('200 Services made, changed and deleted in random order, the coordinator killed three times: the rules match exactly, and no other is touched', async () => {
     const foreign = await Promise.all(
       ['svc-by-hand', 'by-hand'].map((name) =>
-        worldNow().client.create(firewallDnat, {
+        fixtureNow().client.create(firewallDnat, {
           apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
           kind: 'FirewallDNAT',
           metadata: {
             name,
-            namespace: worldNow().namespace,
+            namespace: fixtureNow().namespace,
             labels: { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'k8s-service' },
           },
           spec: { src: 'wan', src_dport: '1', proto: 'tcp', dest_ip: '10.0.0.1' },
@@ -187,8 +187,8 @@ export const servicesSuite = (worldNow: () => World): void => {
     const kills = async (): Promise<void> => {
       for (let round = 0; round < 3; round += 1) {
         await pause(300 + random(700));
-        await worldNow().killCoordinator();
-        await worldNow().startCoordinator();
+        await fixtureNow().killCoordinator();
+        await fixtureNow().startCoordinator();
       }
     };
     await Promise.all([changes(), kills()]);

@@ -11,7 +11,7 @@ import { createAgent, type SimulatedAgent } from '../coordinator/agent.ts';
 import { pause } from '../support/eventually.ts';
 import { createRunningPod, podResource, setPodState } from '../coordinator/pods.ts';
 import { createRule, firewallRules, statusOf } from '../coordinator/rules.ts';
-import { createWorld, type World } from '../coordinator/world.ts';
+import { createFixture, type Fixture } from '../coordinator/fixture.ts';
 
 const PODS = 10;
 const RULES = Number(process.env['SDEWAN_FLIP_RULES'] ?? 100);
@@ -19,15 +19,15 @@ const RULES = Number(process.env['SDEWAN_FLIP_RULES'] ?? 100);
 const FLIPS = 300;
 const PURPOSE = 'flips';
 
-let world: World;
+let fixture: Fixture;
 let agents: SimulatedAgent[] = [];
 
 beforeAll(async () => {
-  world = await createWorld({ silentAfterMs: 600_000 });
+  fixture = await createFixture({ silentAfterMs: 600_000 });
 });
 afterAll(async () => {
   await Promise.all(agents.map((agent) => agent.close()));
-  await world.close();
+  await fixture.close();
 });
 
 const waiting = async (agent: SimulatedAgent, reason: string): Promise<void> => {
@@ -40,21 +40,21 @@ const waiting = async (agent: SimulatedAgent, reason: string): Promise<void> => 
     ],
   };
   const patch = { type: 'merge' as const, body: { status } };
-  await world.client.patch(podResource, { namespace, name }, { patch, subresource: 'status' });
+  await fixture.client.patch(podResource, { namespace, name }, { patch, subresource: 'status' });
 };
 
 const versions = async (): Promise<Map<string, string>> => {
-  const { items } = await world.client.list(firewallRules, { namespace: world.namespace });
+  const { items } = await fixture.client.list(firewallRules, { namespace: fixture.namespace });
   return new Map(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 };
 
 const eventsThere = async (): Promise<number> => {
   const resource = { ...events, schema: objectSchema };
-  return (await world.client.list(resource, { namespace: world.namespace })).items.length;
+  return (await fixture.client.list(resource, { namespace: fixture.namespace })).items.length;
 };
 
 const statusWrites = async (): Promise<number> => {
-  const text = await (await fetch(`${world.coordinator.httpUrl}/metrics`)).text();
+  const text = await (await fetch(`${fixture.coordinator.httpUrl}/metrics`)).text();
   const [, count = 'none'] =
     /status_writes_total\{[^}]*result="written"[^}]*\} (\d+)/.exec(text) ?? [];
   return Number(count);
@@ -63,18 +63,18 @@ const statusWrites = async (): Promise<number> => {
 it('writes each status twice at most, and says little', async () => {
   const rules: RuleObject[] = [];
   for (let at = 0; at < RULES; at += 1)
-    rules.push(await createRule(world, { name: `flip-${at}`, purpose: PURPOSE }));
+    rules.push(await createRule(fixture, { name: `flip-${at}`, purpose: PURPOSE }));
   const pods = await Promise.all(
     Array.from({ length: PODS }, (_, at) =>
-      createRunningPod(world, { name: `flips-${at}`, purpose: PURPOSE }),
+      createRunningPod(fixture, { name: `flips-${at}`, purpose: PURPOSE }),
     ),
   );
-  agents = await Promise.all(pods.map((pod) => createAgent(world, pod, { purpose: PURPOSE })));
+  agents = await Promise.all(pods.map((pod) => createAgent(fixture, pod, { purpose: PURPOSE })));
   const applied = rules.map((rule) => [rule, 'Applied'] as const);
   for (const agent of agents) await agent.says(...applied);
   const lastName = `flip-${RULES - 1}`;
   await expect
-    .poll(() => statusOf(world, lastName))
+    .poll(() => statusOf(fixture, lastName))
     .toMatchObject({
       inSync: true,
     });
@@ -82,12 +82,12 @@ it('writes each status twice at most, and says little', async () => {
 
   const [broken] = agents;
   if (!broken) throw new Error('no agent');
-  const before = { writes: await statusWrites(), lines: world.coordinator.log.length };
+  const before = { writes: await statusWrites(), lines: fixture.coordinator.log.length };
   const known = await eventsThere();
   for (let flip = 0; flip < FLIPS; flip += 1)
     await waiting(broken, flip % 2 === 0 ? 'ErrImagePull' : 'ImagePullBackOff');
   await expect
-    .poll(() => statusOf(world, lastName))
+    .poll(() => statusOf(fixture, lastName))
     .toMatchObject({
       inSync: false,
       message: expect.stringContaining('the pod is not ready'),
@@ -100,14 +100,14 @@ it('writes each status twice at most, and says little', async () => {
 
   expect(await versions()).toEqual(still);
   expect((await statusWrites()) - before.writes).toBeLessThanOrEqual(2 * RULES);
-  expect(world.coordinator.log.length - before.lines).toBeLessThanOrEqual(50);
+  expect(fixture.coordinator.log.length - before.lines).toBeLessThanOrEqual(50);
   const told = (await eventsThere()) - known;
   expect(told).toBeGreaterThan(0);
   expect(told).toBeLessThanOrEqual(20);
 
-  await setPodState(world, broken.pod, { ready: true });
+  await setPodState(fixture, broken.pod, { ready: true });
   await expect
-    .poll(() => statusOf(world, lastName))
+    .poll(() => statusOf(fixture, lastName))
     .toMatchObject({
       inSync: true,
     });

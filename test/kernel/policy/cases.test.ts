@@ -3,7 +3,7 @@
  * kernel has its say in `packets/`.
  */
 import { describe, expect, test } from 'vitest';
-import { ALL_PAIRS, CASES, addressOfPod, deniedPairs, worldOf, type Protocol } from './cases.ts';
+import { ALL_PAIRS, CASES, addressOfPod, deniedPairs, scenarioOf, type Protocol } from './cases.ts';
 import { isAllowed, type Packet } from './evaluator.ts';
 import { passesTable, readTable } from './nft-judge.ts';
 import { wholeFile } from '#shared/policy/nft-table.ts';
@@ -18,9 +18,9 @@ test('there are 53 cases, and each number is one', () => {
 describe.each([4, 6] as const)('IPv%i', (family) => {
   test.each(CASES)('$number: $title', ({ steps }) => {
     for (const step of steps) {
-      const world = worldOf(step, family);
-      const ruleset = readTable(wholeFile(tableOf(world)));
-      const judged = judgeOf(world);
+      const scenario = scenarioOf(step, family);
+      const ruleset = readTable(wholeFile(tableOf(scenario)));
+      const judged = judgeOf(scenario);
       for (const { protocol, port, denied } of step.probes) {
         const wanted = [...deniedPairs(denied)].sort();
         const deniedBy = (passes: (packet: Packet & { protocol: Protocol }) => boolean): string[] =>
@@ -28,7 +28,7 @@ describe.each([4, 6] as const)('IPv%i', (family) => {
             const [from = '', to = ''] = pair.split('>').map((pod) => addressOfPod(pod, family));
             return !passes({ from, to, protocol, port });
           }).sort();
-        expect(deniedBy((packet) => isAllowed(world, packet))).toStrictEqual(wanted);
+        expect(deniedBy((packet) => isAllowed(scenario, packet))).toStrictEqual(wanted);
         expect(deniedBy((packet) => passesTable(ruleset, packet))).toStrictEqual(wanted);
         expect(deniedBy(judged)).toStrictEqual(wanted);
       }

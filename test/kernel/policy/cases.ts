@@ -5,7 +5,7 @@
  *
  * `denied`: `*>x/a` is from everybody to x/a, and what follows `-` is taken out again.
  */
-import type { PodOf, PolicyOf, World } from './evaluator.ts';
+import type { PodOf, PolicyOf, Scenario } from './evaluator.ts';
 
 export type Protocol = 'TCP' | 'UDP' | 'SCTP';
 export type Probe = { protocol: Protocol; port: 80 | 81; denied: string };
@@ -40,7 +40,7 @@ export const blocksIn = (family: 4 | 6): Blocks => ({
   all: family === 4 ? '10.0.0.0/8' : 'fd00::/8',
 });
 
-export const worldOf = ({ policies, labels = {} }: Step, family: 4 | 6): World => ({
+export const scenarioOf = ({ policies, labels = {} }: Step, family: 4 | 6): Scenario => ({
   namespaces: Object.fromEntries(
     NAMESPACES.map((name) => [
       name,

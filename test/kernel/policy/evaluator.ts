@@ -34,7 +34,7 @@ export type PodOf = {
   hostNetwork?: boolean;
   finished?: boolean;
 };
-export type World = {
+export type Scenario = {
   namespaces: Record<string, Record<string, string>>;
   pods: PodOf[];
   policies: PolicyOf[];
@@ -42,24 +42,26 @@ export type World = {
 /** Addresses of one family, as the packet has them. */
 export type Packet = { from: string; to: string; protocol: string; port: number };
 
-export const isAllowed = (world: World, packet: Packet): boolean => {
-  const from = podWith(world, packet.from);
-  const to = podWith(world, packet.to);
-  const out = from === undefined || passes(world, from, 'egress', { ...packet, peer: packet.to });
-  const into = to === undefined || passes(world, to, 'ingress', { ...packet, peer: packet.from });
+export const isAllowed = (scenario: Scenario, packet: Packet): boolean => {
+  const from = podWith(scenario, packet.from);
+  const to = podWith(scenario, packet.to);
+  const out =
+    from === undefined || passes(scenario, from, 'egress', { ...packet, peer: packet.to });
+  const into =
+    to === undefined || passes(scenario, to, 'ingress', { ...packet, peer: packet.from });
   return out && into;
 };
 
-const podWith = ({ pods }: World, address: string): PodOf | undefined =>
+const podWith = ({ pods }: Scenario, address: string): PodOf | undefined =>
   pods.find((pod) => !pod.hostNetwork && !pod.finished && pod.addresses.includes(address));
 
 const passes = (
-  world: World,
+  scenario: Scenario,
   pod: PodOf,
   direction: 'ingress' | 'egress',
   packet: Packet & { peer: string },
 ): boolean => {
-  const isolating = world.policies.filter(
+  const isolating = scenario.policies.filter(
     (policy) =>
       policy.namespace === pod.namespace &&
       isMatch(policy.spec.podSelector, pod.labels) &&
@@ -74,8 +76,8 @@ const passes = (
     return rules.some(
       ({ peers = [], ports = [] }) =>
         (peers.length === 0 ||
-          peers.some((peer) => isPeer(world, policy.namespace, peer, packet.peer))) &&
-        (ports.length === 0 || ports.some((port) => isPort(world, port, packet))),
+          peers.some((peer) => isPeer(scenario, policy.namespace, peer, packet.peer))) &&
+        (ports.length === 0 || ports.some((port) => isPort(scenario, port, packet))),
     );
   });
 };
@@ -85,26 +87,26 @@ const typesOf = ({ spec }: PolicyOf): string[] => {
   return (spec.egress ?? []).length > 0 ? ['ingress', 'egress'] : ['ingress'];
 };
 
-const isPeer = (world: World, own: string, peer: PeerOf, address: string): boolean => {
+const isPeer = (scenario: Scenario, own: string, peer: PeerOf, address: string): boolean => {
   if (peer.ipBlock !== undefined) {
     const { cidr, except = [] } = peer.ipBlock;
     return isIn(cidr, address) && !except.some((block) => isIn(block, address));
   }
-  const pod = podWith(world, address);
+  const pod = podWith(scenario, address);
   if (pod === undefined) return false;
   const isInNamespace =
     peer.namespaceSelector === undefined
       ? pod.namespace === own
-      : isMatch(peer.namespaceSelector, world.namespaces[pod.namespace] ?? {});
+      : isMatch(peer.namespaceSelector, scenario.namespaces[pod.namespace] ?? {});
   return isInNamespace && isMatch(peer.podSelector ?? {}, pod.labels);
 };
 
-const isPort = (world: World, port: PortOf, packet: Packet): boolean => {
+const isPort = (scenario: Scenario, port: PortOf, packet: Packet): boolean => {
   if ((port.protocol ?? 'TCP') !== packet.protocol) return false;
   if (port.port === undefined) return true;
   if (typeof port.port === 'number')
     return port.port <= packet.port && packet.port <= (port.endPort ?? port.port);
-  const target = podWith(world, packet.to);
+  const target = podWith(scenario, packet.to);
   return (target?.ports ?? []).some(
     (named) =>
       named.name === port.port && named.protocol === packet.protocol && named.port === packet.port,

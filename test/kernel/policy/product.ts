@@ -1,13 +1,13 @@
-/** A world of the tests as the product sees it, and its table. */
+/** A scenario of the tests as the product sees it, and its table. */
 import { decide, passes, type PolicyPacket } from '#shared/policy/decide.ts';
 import { compilePolicy } from '#shared/policy/enforcement.ts';
 import type { Group, PolicyPod } from '#shared/policy/group-members.ts';
 import { membersOf } from '#shared/policy/testing.ts';
 import { networkPolicySpecSchema, type Policy } from '#shared/policy/network-policy.ts';
 import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/nft-table.ts';
-import type { World } from './evaluator.ts';
+import type { Scenario } from './evaluator.ts';
 
-export const policiesOf = ({ policies }: World): Policy[] =>
+export const policiesOf = ({ policies }: Scenario): Policy[] =>
   policies.map(({ namespace, name, spec }, at) => ({
     kind: 'NetworkPolicy',
     networks: [],
@@ -19,7 +19,7 @@ export const policiesOf = ({ policies }: World): Policy[] =>
   }));
 
 /** Their uids are `namespace/name`. */
-export const podsOf = ({ pods }: World): PolicyPod[] =>
+export const podsOf = ({ pods }: Scenario): PolicyPod[] =>
   pods.map((pod): PolicyPod => ({
     namespace: pod.namespace,
     name: pod.name,
@@ -36,14 +36,14 @@ export const podsOf = ({ pods }: World): PolicyPod[] =>
     isFinished: pod.finished === true,
   }));
 
-export const tableOf = (world: World): PolicyTable => {
-  const { entries, members } = compiled(world);
+export const tableOf = (scenario: Scenario): PolicyTable => {
+  const { entries, members } = compiled(scenario);
   return policyTable(entries, members);
 };
 
 /** What `sdewan trace` says of a packet. */
-export const judgeOf = (world: World): ((packet: PolicyPacket) => boolean) => {
-  const { entries, members } = compiled(world);
+export const judgeOf = (scenario: Scenario): ((packet: PolicyPacket) => boolean) => {
+  const { entries, members } = compiled(scenario);
   const place = {
     entries: entries.map(({ title, enforcement }) => ({ of: title, enforcement })),
     members: (id: string) => new Set(members(id)),
@@ -51,19 +51,19 @@ export const judgeOf = (world: World): ((packet: PolicyPacket) => boolean) => {
   return (packet) => decide(packet, place).every(passes);
 };
 
-const compiled = (world: World) => {
+const compiled = (scenario: Scenario) => {
   const groups = new Map<string, Group>();
-  const entries = policiesOf(world).map((policy, at): TableEntry => {
+  const entries = policiesOf(scenario).map((policy, at): TableEntry => {
     const one = compilePolicy(policy);
     if (!('enforcement' in one)) throw new Error(JSON.stringify(one));
     for (const [id, group] of one.groups) groups.set(id, group);
     const title = `${policy.namespace}/${policy.name}`;
     return { id: `p${at}`, title, enforcement: one.enforcement };
   });
-  const all = podsOf(world);
+  const all = podsOf(scenario);
   const members = (id: string): readonly string[] => {
     const group = groups.get(id);
-    return group ? membersOf(group, all, (name) => world.namespaces[name] ?? {}) : [];
+    return group ? membersOf(group, all, (name) => scenario.namespaces[name] ?? {}) : [];
   };
   return { entries, members };
 };

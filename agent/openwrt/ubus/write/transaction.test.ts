@@ -54,7 +54,7 @@ beforeEach(() => {
   notDone = createNotDone(clock);
 });
 
-type World = {
+type Fixture = {
   delta?: UciDelta;
   /** What is there after the writing. */
   found?: UciPackage | 'absent';
@@ -67,8 +67,8 @@ type World = {
   /** What the service says, one after the other. */
   verdicts?: readonly (ReloadVerdict | Promise<ReloadVerdict>)[];
 };
-const run = (world: World = {}) => {
-  const { found = wanted, version = 'one', verdicts = [FINE] } = world;
+const run = (fixture: Fixture = {}) => {
+  const { found = wanted, version = 'one', verdicts = [FINE] } = fixture;
   const second = { version: 'mwan3', content: { name: 'mwan3', sections: [] } };
   const left = [...verdicts];
   const step = (what: string) => async (): Promise<void> => {
@@ -88,7 +88,7 @@ const run = (world: World = {}) => {
       const state =
         found === 'absent'
           ? ({ state: 'absent' } as const)
-          : ({ state: 'read', version: world.left ?? 'two', content: found } as const);
+          : ({ state: 'read', version: fixture.left ?? 'two', content: found } as const);
       return new Map<string, PackageState>([
         ['firewall', state],
         ['mwan3', { state: 'read', ...second }],
@@ -106,11 +106,11 @@ const run = (world: World = {}) => {
   const { session } = fakeSession(() => answered());
   const bases = new Map([
     ['firewall', { version: 'one', content: base }],
-    ...(world.hasSecond ? [['mwan3', second] as const] : []),
+    ...(fixture.hasSecond ? [['mwan3', second] as const] : []),
   ]);
   const times = createReloadTimes();
   const limits = times.limitsFor([wanted]);
-  const deltas = [world.delta ?? delta, ...(world.hasSecond ? [policyDelta] : [])];
+  const deltas = [fixture.delta ?? delta, ...(fixture.hasSecond ? [policyDelta] : [])];
   const after = new Map(
     deltas.map((one) => {
       const content = bases.get(one.package)?.content ?? { name: one.package, sections: [] };

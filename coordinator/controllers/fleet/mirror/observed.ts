@@ -46,7 +46,7 @@ export const createObservedController = (deps: ObservedDeps): ObservedController
     clock,
     log,
     name: 'cnf-observed',
-    world: () => mirror.isReady() || undefined,
+    facts: () => mirror.isReady() || undefined,
     markAll: () => mirror.cnfs().forEach(({ metadata }) => mark(metadata)),
     reconcile: async (key, _, signal) => {
       const { namespace, name } = placeOf(key);

@@ -113,7 +113,7 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
     clock,
     log,
     name: 'neutron-ports',
-    world: () => (sources.isKnown() ? options.cluster() : undefined),
+    facts: () => (sources.isKnown() ? options.cluster() : undefined),
     markAll: () => {
       known.forget();
       outages.over();

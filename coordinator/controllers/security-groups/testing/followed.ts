@@ -6,7 +6,7 @@ import type { AnyPolicy } from '../../network-policy/kept.ts';
 import type { MembersFacts } from '../members.ts';
 import { selectorsOf } from '../policy-parts.ts';
 
-export type FollowedWorld = {
+export type FollowedScenario = {
   policies: readonly AnyPolicy[];
   pods: readonly PolicyPod[];
   /** By namespace. */
@@ -17,7 +17,7 @@ export const followed = ({
   policies,
   pods,
   labels = {},
-}: FollowedWorld): Pick<MembersFacts, 'selected' | 'ownerOf'> => {
+}: FollowedScenario): Pick<MembersFacts, 'selected' | 'ownerOf'> => {
   const groups = createLiveGroups();
   for (const [namespace, of] of Object.entries(labels)) groups.relabel(namespace, of);
   for (const pod of pods) groups.put(pod.uid, pod);

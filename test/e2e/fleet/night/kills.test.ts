@@ -53,7 +53,7 @@ type Rolled = {
   fewestReady: number;
 };
 
-type World = {
+type Fixture = {
   namespace: string;
   pods: PodsSeen;
   seen: FleetSeen;
@@ -75,7 +75,7 @@ type Kind = {
 const setUp = async (
   prefix: string,
   { soakSeconds, rules = [policyOn('late', 'ovn-net3')], lateMs = LATE_MS }: Kind,
-): Promise<World> => {
+): Promise<Fixture> => {
   const namespace = await cluster.createNamespace(prefix);
   const cnf: FleetCnf = {
     namespace,
@@ -92,7 +92,7 @@ const setUp = async (
   await waitForFleet(cluster, namespace, 'the first set', serves(REPLICAS));
   await untilTraffic(cluster, namespace);
 
-  const roll: World['roll'] = async (version, stages, hit) => {
+  const roll: Fixture['roll'] = async (version, stages, hit) => {
     const rest = await waitForFleet(cluster, namespace, 'it is at rest', serves(REPLICAS));
     const before = seen.stages.length;
     const left = new Set(stages);

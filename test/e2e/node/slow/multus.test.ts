@@ -15,7 +15,7 @@ if (because !== undefined)
   console.warn(`cannot run: packets through attachments of Multus, since ${because}`);
 
 const SETTLES = { timeout: 300_000, interval: 500 };
-/** A server of the world, which answers at the far end of each uplink with its name. */
+/** A server outside the cluster, which answers at the far end of each uplink with its name. */
 const SERVER = '203.0.113.7';
 type Selection = { name: string; namespace: string; ips: string[] };
 const selecting = (...selections: Selection[]) => ({

@@ -279,7 +279,7 @@ describe('when the coordinator is gone', () => {
     await one.go(pages()['cnf'] ?? '');
     // Theirs would complain as well.
     for (const { page } of people) if (page !== one.page) await page.close();
-    await scene.world.killCoordinator();
+    await scene.fixture.killCoordinator();
     await expect.poll(one.text).toMatch(/The connection to the coordinator is lost since \d/);
     expect(await one.text()).toContain('FirewallRule/broken');
     // What the browser says of the lost connection itself.

@@ -9,7 +9,7 @@ import type { RuleReport } from '#shared/protocol/report.ts';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { createAgent, type SimulatedAgent } from '../../../integration/coordinator/agent.ts';
 import { createRunningPod } from '../../../integration/coordinator/pods.ts';
-import { createWorld, type World } from '../../../integration/coordinator/world.ts';
+import { createFixture, type Fixture } from '../../../integration/coordinator/fixture.ts';
 import { installed, listOf, renderWith, type Manifest } from '../../../stack/installation.ts';
 import { apply } from '../../../stack/operator.ts';
 import { rule, zone, type Rule } from '../../../stack/rules.ts';
@@ -20,7 +20,7 @@ export const PURPOSE = 'cnf-1';
 export const MARKUP = '<script>document.title = "taken over"</script><img src=x onerror=alert(1)>';
 
 export type Scene = {
-  world: World;
+  fixture: Fixture;
   url: string;
   /** Namespace. */
   home: string;
@@ -69,20 +69,20 @@ const INFORMATION: Information = {
 export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }): Promise<Scene> => {
   const cluster = await connectCluster();
   const grants = await dashboardGrants(cluster);
-  const world = await createWorld({
+  const fixture = await createFixture({
     grants,
     silentAfterMs,
     env: { SDEWAN_WATCH_NAMESPACE: '', SDEWAN_DASHBOARD_URL: 'http://127.0.0.1:0' },
   });
-  const home = world.namespace;
-  const url = world.coordinator.dashboardUrl;
+  const home = fixture.namespace;
+  const url = fixture.coordinator.dashboardUrl;
   if (url === undefined) throw new Error('the coordinator serves no dashboard');
 
   await apply(cluster, home, ...homeRules.map(noted));
   const agents: SimulatedAgent[] = [];
   for (const name of ['cnf-1-a', 'cnf-1-b']) {
-    const pod = await createRunningPod(world, { name, namespace: home, purpose: PURPOSE });
-    const agent = await createAgent(world, pod, { purpose: PURPOSE });
+    const pod = await createRunningPod(fixture, { name, namespace: home, purpose: PURPOSE });
+    const agent = await createAgent(fixture, pod, { purpose: PURPOSE });
     await agent.tells(INFORMATION);
     agents.push(agent);
   }
@@ -92,7 +92,7 @@ export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }):
       homeRules.map(async ({ kind, metadata: { name } }) => {
         const definition = kindOf(kind);
         if (!definition) throw new Error(`no kind ${kind}`);
-        return world.client.get(definition, { namespace: home, name });
+        return fixture.client.get(definition, { namespace: home, name });
       }),
     );
     for (const agent of agents)
@@ -104,7 +104,7 @@ export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }):
       );
   };
   return {
-    world,
+    fixture,
     url,
     home,
     admin: await account(cluster, home, { name: 'admin', everywhere: true }),
@@ -112,7 +112,7 @@ export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }):
     report,
     close: async () => {
       for (const agent of agents) await agent.close();
-      await world.close();
+      await fixture.close();
     },
   };
 };

@@ -10,11 +10,11 @@ import {
   PODS,
   addressOfPod,
   deniedPairs,
-  worldOf,
+  scenarioOf,
   type Probe,
   type Step,
 } from '../cases.ts';
-import type { PodOf, World } from '../evaluator.ts';
+import type { PodOf, Scenario } from '../evaluator.ts';
 import { tableOf } from '../product.ts';
 import { createNetwork, GATEWAY, ZONE_TABLE, type Network } from './network.ts';
 
@@ -35,8 +35,8 @@ afterAll(() => network.close());
  * Policies for blocks of either family, each of which leaves the other family to its twin: they
  * unite.
  */
-const worldOfBoth = (step: Step): World => {
-  const [four, six] = [worldOf(step, 4), worldOf(step, 6)];
+const scenarioOfBoth = (step: Step): Scenario => {
+  const [four, six] = [scenarioOf(step, 4), scenarioOf(step, 6)];
   return { ...four, policies: [...four.policies, ...six.policies] };
 };
 
@@ -99,7 +99,7 @@ const inBoth = (pairs: ReadonlySet<string>): string[] =>
 describe('the kernel says of packets what the table of cases says', () => {
   test.each(CASES)('$number: $title', async ({ steps }) => {
     for (const step of steps) {
-      await bring(tableOf(worldOfBoth(step)));
+      await bring(tableOf(scenarioOfBoth(step)));
       await network.forgetFlows();
       for (const probe of step.probes) {
         const denied = deniedPairs(probe.denied);
@@ -131,12 +131,12 @@ describe('what changes', () => {
     network.probe('x/b', { to, protocol: 'TCP', port: 80, waitMs });
 
   test('is judged at the next connection: one that is open goes on', async () => {
-    await bring(tableOf(worldOf(onlyFrom(true), 4)));
+    await bring(tableOf(scenarioOf(onlyFrom(true), 4)));
     expect(await network.probe('x/b', { keep: { to, port: 80 } })).toBe(true);
-    expect(await bring(tableOf(worldOf(onlyFrom(false), 4)))).toBe('members');
+    expect(await bring(tableOf(scenarioOf(onlyFrom(false), 4)))).toBe('members');
     expect(await network.probe('x/b', { ask: true, waitMs: PASSES_MS })).toBe(true);
     expect(await isAnswered(DENIED_MS)).toBe(false);
-    expect(await bring(tableOf(worldOf(onlyFrom(true), 4)))).toBe('members');
+    expect(await bring(tableOf(scenarioOf(onlyFrom(true), 4)))).toBe('members');
     expect(await isAnswered(PASSES_MS)).toBe(true);
   });
 
@@ -150,8 +150,8 @@ describe('what changes', () => {
         ports: [],
       }));
     const tableAt = (at: number): PolicyTable => {
-      const { pods, ...world } = worldOf(onlyFrom(true), 4);
-      return tableOf({ ...world, pods: [...pods, ...idle(at)] });
+      const { pods, ...scenario } = scenarioOf(onlyFrom(true), 4);
+      return tableOf({ ...scenario, pods: [...pods, ...idle(at)] });
     };
     await bring(tableAt(0));
     await network.forgetFlows();
@@ -180,13 +180,13 @@ describe('what changes', () => {
   });
 
   test('takes an address out at once that a pod outside the group uses again', async () => {
-    const { pods, ...world } = worldOf(onlyFrom(true), 4);
-    await bring(tableOf({ ...world, pods }));
+    const { pods, ...scenario } = scenarioOf(onlyFrom(true), 4);
+    await bring(tableOf({ ...scenario, pods }));
     expect(await isAnswered(PASSES_MS)).toBe(true);
     const former = pods.find(({ namespace, name }) => namespace === 'x' && name === 'b');
     const reused = { addresses: former?.addresses ?? [], labels: {}, ports: [], namespace: 'y' };
     const others = pods.filter((pod) => pod !== former);
-    await bring(tableOf({ ...world, pods: [...others, { ...reused, name: 'new' }] }));
+    await bring(tableOf({ ...scenario, pods: [...others, { ...reused, name: 'new' }] }));
     expect(await isAnswered(DENIED_MS)).toBe(false);
   });
 
@@ -196,12 +196,12 @@ describe('what changes', () => {
       const found = text.matchAll(/counter (\w+) \{\s+packets (\d+)/g);
       return Object.fromEntries([...found].map(([, name = '', count]) => [name, Number(count)]));
     };
-    const { policies, ...world } = worldOf(onlyFrom(true), 4);
+    const { policies, ...scenario } = scenarioOf(onlyFrom(true), 4);
     const shut = { podSelector: { matchLabels: { pod: 'a' } }, policyTypes: ['Ingress', 'Egress'] };
     const others = { podSelector: { matchLabels: { pod: 'c' } }, policyTypes: ['Ingress'] };
     const more = [shut, others].map((spec, at) => ({ namespace: 'x', name: `more-${at}`, spec }));
     loaded = undefined;
-    await bring(tableOf({ ...world, policies: [...policies, ...more] }));
+    await bring(tableOf({ ...scenario, policies: [...policies, ...more] }));
     await network.forgetFlows();
     const none = { in_p0: 0, in_p1: 0, in_p2: 0, eg_p1: 0 };
     expect(await isAnswered(PASSES_MS)).toBe(true);
@@ -214,18 +214,18 @@ describe('what changes', () => {
   });
 
   test('is nothing to packets from and to the CNF itself, though its own pod may send and get none', async () => {
-    const { pods, ...world } = worldOf(onlyFrom(false), 4);
+    const { pods, ...scenario } = scenarioOf(onlyFrom(false), 4);
     const spec = { podSelector: {}, policyTypes: ['Ingress', 'Egress'] };
     const cnf = { namespace: 'x', name: 'cnf', labels: {}, addresses: [GATEWAY[4]], ports: [] };
     const policies = [{ namespace: 'x', name: 'deny', spec }];
-    await bring(tableOf({ ...world, pods: [...pods, cnf], policies }));
+    await bring(tableOf({ ...scenario, pods: [...pods, cnf], policies }));
     expect(await isAnswered(DENIED_MS)).toBe(false);
     const connected = network.inCnf(process.execPath, '-e', CONNECT, to, '80');
     await expect(connected).resolves.toBe('connected');
   });
 
   test('leaves nothing of tables that are removed, and everything passes', async () => {
-    await bring(tableOf(worldOf(onlyFrom(false), 4)));
+    await bring(tableOf(scenarioOf(onlyFrom(false), 4)));
     await network.load(removalFile());
     expect(await network.inCnf('nft', 'list', 'tables')).toBe(`table inet ${ZONE_TABLE}\n`);
     expect(await isAnswered(PASSES_MS)).toBe(true);

@@ -34,7 +34,7 @@ const namespaces = {
 };
 const COORDINATOR = 'sdewan-coordinator';
 
-export type World = {
+export type Fixture = {
   cluster: Cluster;
   /** system:masters */
   client: KubeClient;
@@ -75,13 +75,13 @@ const BINDING = 'ValidatingAdmissionPolicyBinding';
  * `group`: in which the coordinator runs. `patienceSeconds`: of webhooks; undefined: as in the
  * manifests.
  */
-export const createWorld = async (
+export const createFixture = async (
   env: Record<string, string> = {},
   group?: ControlGroup,
   installation: Pick<Installation, 'patienceSeconds'> = {
     patienceSeconds: PATIENCE_SECONDS,
   },
-): Promise<World> => {
+): Promise<Fixture> => {
   const cluster = await connectCluster();
   await applyCrds(cluster);
   const systemNamespace = await cluster.createNamespace('admission');
@@ -109,7 +109,7 @@ export const createWorld = async (
   const kubeconfig = await kubeconfigOf(systemNamespace, COORDINATOR);
 
   let process: CoordinatorProcess | undefined;
-  const world: World = {
+  const fixture: Fixture = {
     cluster,
     client,
     systemNamespace,
@@ -165,7 +165,7 @@ export const createWorld = async (
       await until(async () => (await fetch(`${process?.httpUrl}/readyz`)).ok);
     },
     close: async () => {
-      await world.stopCoordinator();
+      await fixture.stopCoordinator();
       for (const kind of ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration'])
         await kubectl(['delete', kind, webhookConfigurationOf(systemNamespace)]);
       // Those about objects of the cluster would refuse what the next coordinator writes.
@@ -175,18 +175,18 @@ export const createWorld = async (
     },
   };
   try {
-    await world.startCoordinator();
+    await fixture.startCoordinator();
   } catch (error) {
-    await world.close();
+    await fixture.close();
     throw error;
   }
-  return world;
+  return fixture;
 };
 
 const until = async (holds: () => Promise<boolean>): Promise<void> => {
   const giveUpAt = performance.now() + START_TIMEOUT_MS;
   while (!(await holds().catch(() => false))) {
-    if (performance.now() > giveUpAt) throw new Error('the world does not become ready');
+    if (performance.now() > giveUpAt) throw new Error('the fixture does not become ready');
     await sleep(50);
   }
 };

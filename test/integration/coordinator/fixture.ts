@@ -18,7 +18,7 @@ import type { Manifest } from '../../stack/installation.ts';
 
 const DAY_MS = 86_400_000;
 
-export type World = {
+export type Fixture = {
   cluster: Cluster;
   client: KubeClient;
   namespace: string;
@@ -37,7 +37,7 @@ export type World = {
   close: () => Promise<void>;
 };
 
-export type WorldOptions = {
+export type FixtureOptions = {
   /** Default: that of the run. */
   cluster?: Cluster;
   silentAfterMs?: number;
@@ -48,7 +48,7 @@ export type WorldOptions = {
   group?: ControlGroup | undefined;
 };
 
-export const createWorld = async (options: WorldOptions = {}): Promise<World> => {
+export const createFixture = async (options: FixtureOptions = {}): Promise<Fixture> => {
   const cluster = options.cluster ?? (await connectCluster());
   await applyCrds(cluster);
   const namespace = await cluster.createNamespace('coordinator');
@@ -88,7 +88,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
       ...options.env,
       ...env,
     });
-  const world: World = {
+  const fixture: Fixture = {
     cluster,
     client,
     namespace,
@@ -97,16 +97,16 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     rights,
     coordinator: await start(),
     killCoordinator: async () => {
-      await world.coordinator.stop('SIGKILL');
+      await fixture.coordinator.stop('SIGKILL');
     },
     startCoordinator: async (env) => {
-      world.coordinator = await start(env);
+      fixture.coordinator = await start(env);
     },
     close: async () => {
-      await world.coordinator.stop('SIGTERM');
+      await fixture.coordinator.stop('SIGTERM');
       await client.close();
       await rm(directory, { recursive: true });
     },
   };
-  return world;
+  return fixture;
 };

@@ -30,7 +30,7 @@ export type Coordinator = {
   fetch: (request: Request) => Response | Promise<Response>;
 };
 
-export type World = {
+export type Fixture = {
   time: Time;
   server: ApiServer;
   pods: Map<string, Pod>;
@@ -69,7 +69,7 @@ const NEW_POD_MS = 3_500;
 const REPORT_TIMEOUT_MS = 10_000;
 const LONGEST_DELAY_MS = 2_000;
 
-export const createWorld = (random: () => number): World => {
+export const createFixture = (random: () => number): Fixture => {
   const time = createTime();
   const pods = new Map<string, Pod>();
   const coordinators = new Map<string, Coordinator>();
@@ -320,7 +320,7 @@ export const createWorld = (random: () => number): World => {
     ];
   };
 
-  const world: World = {
+  const fixture: Fixture = {
     time,
     server,
     pods,
@@ -395,7 +395,7 @@ export const createWorld = (random: () => number): World => {
       for (const pod of pods.values()) pod.heal();
       for (const { process } of coordinators.values()) process.thaw();
       if (![...coordinators.values()].some(({ process }) => process.isAlive()))
-        world.addCoordinator('one');
+        fixture.addCoordinator('one');
     },
     whatIsWrong: () => {
       const rules = WORDS.flatMap((word): (readonly [Word, Stored])[] => {
@@ -409,7 +409,7 @@ export const createWorld = (random: () => number): World => {
       ];
     },
   };
-  return world;
+  return fixture;
 };
 
 const statusOf = (rule: Stored | undefined): RuleStatus | undefined =>

@@ -73,7 +73,7 @@ export type Agent = {
   generationInForce: (name: string) => number | undefined;
 };
 
-export type World = {
+export type Fixture = {
   simulator: Simulator;
   /** Lets OpenWRT's time pass. */
   passDeviceTime: (ms: number) => void;
@@ -91,10 +91,10 @@ export type World = {
   stop: () => Promise<void>;
 };
 
-export const startWorld = async (
+export const startFixture = async (
   path: Path,
   programs: Readonly<Record<string, Program>> = {},
-): Promise<World> => {
+): Promise<Fixture> => {
   const folder = mkdtempSync(join(MEMORY, 'truth-'));
   const inFolder = (name: string): string => join(folder, name);
   const { username, password } = path === 'root' ? ROOT : LOGIN;
@@ -216,7 +216,7 @@ const identity = (reason: unknown): unknown => reason;
  * does nothing after that. Returns whether it came that far.
  */
 export const dieAt = async (
-  { simulator: { faults } }: World,
+  { simulator: { faults } }: Fixture,
   at: number,
   work: () => Promise<unknown>,
 ): Promise<boolean> => {

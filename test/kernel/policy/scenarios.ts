@@ -1,10 +1,10 @@
 /**
- * Random worlds: policies by the matrix of cyclonus (direction, target, rules, peers, ports, and
+ * Random scenarios: policies by the matrix of cyclonus (direction, target, rules, peers, ports, and
  * pairs that contradict each other), with few labels, addresses and ports, so that they often have
  * something to do with each other.
  */
 import * as fc from 'fast-check';
-import type { Packet, PeerOf, PodOf, PolicyOf, PortOf, Selector, World } from './evaluator.ts';
+import type { Packet, PeerOf, PodOf, PolicyOf, PortOf, Selector, Scenario } from './evaluator.ts';
 
 const NAMESPACES = ['x', 'y', 'z'];
 const KEYS = ['app', 'tier'];
@@ -141,7 +141,7 @@ const podAt = (number: number): fc.Arbitrary<PodOf> =>
       ...(kind !== 'usual' && { [kind]: true }),
     }));
 
-export const world: fc.Arbitrary<World> = fc.record({
+export const scenario: fc.Arbitrary<Scenario> = fc.record({
   namespaces: fc.record(Object.fromEntries(NAMESPACES.map((name) => [name, labels]))),
   pods: fc.tuple(...POD_NUMBERS.map(podAt)),
   policies: fc.array(policy, { minLength: 1, maxLength: 3 }),

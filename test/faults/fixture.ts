@@ -29,7 +29,7 @@ const RELOAD_MS = 200;
 export type Program = 'agent' | 'coordinator' | 'openwrt';
 export type Target = { namespace: string; pod: string; container: string };
 
-export type World = {
+export type Fixture = {
   cluster: Cluster;
   namespace: string;
   client: KubeClient;
@@ -41,10 +41,10 @@ export type World = {
   stop: () => Promise<void>;
 };
 
-export const startWorld = async (
+export const startFixture = async (
   random: Random,
   options: SurroundingsOptions = {},
-): Promise<World> => {
+): Promise<Fixture> => {
   const cluster = await startStackCluster({ backend: 'process' });
   const client = createKubeClient({
     config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),

@@ -60,7 +60,7 @@ export const CULPRITS: Readonly<Record<string, { rule: RuleObject; mark: string 
   'IPsec site': { rule: cr('IpsecSite', 'culprit', site), mark: 'culprit' },
 };
 
-export type CommitConfirmWorld = {
+export type CommitConfirmFixture = {
   clock: TestOpenwrt['clock'];
   /** OpenWRT holds the culprit. */
   isCut: () => boolean;
@@ -87,10 +87,10 @@ export type CommitConfirmWorld = {
   end: () => Promise<void>;
 };
 
-export const startCommitConfirmWorld = async (
+export const startCommitConfirmFixture = async (
   way: Way,
   what: string,
-): Promise<CommitConfirmWorld> => {
+): Promise<CommitConfirmFixture> => {
   const culprit = CULPRITS[what];
   if (culprit === undefined) throw new Error(`there is no culprit ${what}`);
   const rules = [...others, culprit.rule];
