@@ -253,8 +253,9 @@ const NO_CLOUD = {
 const isOfNeutron = ({ spec }: NetworkPort): boolean => spec.index === undefined;
 
 const createPodReconciler = (deps: Common): Reconciler['pod'] => {
-  const { announcer, attachments, client, clock, keepers, log, portMetrics, sources, writes } =
+  const { announcer, attachments, client, clock, keepers, log, neutron, portMetrics, sources } =
     deps;
+  const { writes } = deps;
   const { giveBack, letGo } = createReturns(deps);
   /** As the watch shows them still. */
   const opened = new WeakSet<PortPod>();
@@ -277,6 +278,7 @@ const createPodReconciler = (deps: Common): Reconciler['pod'] => {
       },
       lacksOf: attachments.lacks,
       isNodeSilent: sources.isNodeSilent,
+      refusalOf: (port) => neutron?.refusalOf(port),
       randomMac,
     };
   };

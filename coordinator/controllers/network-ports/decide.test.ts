@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { annotationsFor, decidePod, decidePort, REST_MS, type Claim } from './decide.ts';
+import { annotationsFor, decidePod, decidePort, REST_MS, type Claim, type Wait } from './decide.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import {
   claimsOf,
@@ -161,6 +161,16 @@ describe('a pod whose owner keeps addresses', () => {
         },
       ],
     });
+  });
+
+  it('waits while Neutron makes no port for them', () => {
+    const wait: Wait = { reason: 'NoFreeAddress', message: 'full', networks: ['edge-net'] };
+    const refused = view(
+      [known({ ports: [kept('db-0')] })],
+      undefined,
+      new Map([['edge-net-2', wait]]),
+    );
+    expect(decidePod({ ...pod('db-0', { keeper }), uid: 'next' }, refused)).toEqual({ wait });
   });
 
   it('gets others than those of another ordinal, and of another StatefulSet', () => {

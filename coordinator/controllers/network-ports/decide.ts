@@ -60,6 +60,8 @@ export type View = {
   /** What an attachment of Multus does not take: `ips`, `mac`. */
   lacksOf: (attachment: string) => string | undefined;
   isNodeSilent: PortFacts['isNodeSilent'];
+  /** Why Neutron makes no port for it, as far as it has been asked. */
+  refusalOf: (port: NetworkPort) => Wait | undefined;
   randomMac: () => string;
 };
 
@@ -167,6 +169,9 @@ const claimFor = (
   if (own) return { ask, network, plan, spec: own.spec, has: true };
   const kept = keptFor(ask, pod, plan, { ports, view });
   if (kept && 'held' in kept) return wait('PodBefore', kept.held);
+  // Taken over, it would be given back at once, and that would have this pod looked at again.
+  const refusal = kept && view.refusalOf(kept.resting);
+  if (refusal) return refusal;
   if (kept) return { ask, network, plan, has: false, ...kept };
   const chosen = before.filter((claim) => claim.network === network);
   const found = newFor({ ask, pod, known, plan, chosen, randomMac: view.randomMac });

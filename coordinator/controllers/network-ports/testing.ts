@@ -5,7 +5,7 @@ import type {
 } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { Claims } from './claims.ts';
-import type { Decision, KnownNetwork, View, WaitingPod } from './decide.ts';
+import type { Decision, KnownNetwork, View, Wait, WaitingPod } from './decide.ts';
 import { NO_FOREIGN } from './foreign.ts';
 import type { Keeper } from './keepers.ts';
 import { addressesAt, planOf, portName, randomMac } from './subnets.ts';
@@ -50,10 +50,12 @@ export const known = ({ name, names, ports, ...some }: SomeKnown = {}): KnownNet
 export const view = (
   networks: readonly KnownNetwork[],
   lacksOf: View['lacksOf'] = () => undefined,
+  refused: ReadonlyMap<string, Wait> = new Map(),
 ): View => ({
   networkOf: (name) => networks.find(({ object }) => object.spec.names.includes(name)),
   lacksOf,
   isNodeSilent: (name) => name === 'silent',
+  refusalOf: ({ metadata }) => refused.get(metadata.name),
   randomMac,
 });
 

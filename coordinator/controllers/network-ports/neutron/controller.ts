@@ -51,6 +51,8 @@ export type NeutronPortsController = {
   fullOf: (network: ManagedNetwork) => string | undefined;
   /** Why ports without a NetworkPort are not deleted. */
   sweepHeld: (network: string) => string | undefined;
+  /** Why Neutron makes none, as far as it has been asked. */
+  refusalOf: (port: NetworkPort) => Wait | undefined;
   /** Why the pod does not have the port yet. */
   waitOf: (port: NetworkPort) => Wait | undefined;
   onNetwork: (name: string) => void;
@@ -104,6 +106,12 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
     log.warn({ err: error, key, retryInMs: againInMs }, 'a call of Neutron failed, retrying');
     const [what, id = ''] = key.split(' ', 2);
     if (what === 'pod') onPod(id);
+    const network = what === 'network' ? known.networkNamed(id) : undefined;
+    if (network && isOfOneCall(error)) {
+      known.noteUnread(network, cause.message);
+      sources.forgetPlans();
+      options.onNetwork(id);
+    }
     return { failed: cause.reason, againInMs };
   };
 
@@ -144,6 +152,7 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
       },
     fullOf: (network) => known.fullOf(network),
     sweepHeld: (network) => known.held.get(network),
+    refusalOf: ({ metadata }) => known.refused.get(metadata.uid),
     waitOf: (port) => waitOf(port, known, guardOf),
     onNetwork,
     onPort,

@@ -6,6 +6,7 @@ import type { OutageCause } from '../../../neutron/outage.ts';
 import { isReleased } from '../claims.ts';
 import type { KnownNetwork, Wait } from '../decide.ts';
 import type { PortSources } from '../sources.ts';
+import { NOT_ASKED } from '../subnets.ts';
 
 /** Until a port is asked for again where there was no room. */
 export const AGAIN_MS = 10_000;
@@ -34,6 +35,13 @@ export class KnownInNeutron {
 
   networkNamed(name: string): ManagedNetwork | undefined {
     return this.#sources.networks.store.byName('', name);
+  }
+
+  /** Its look has failed for a reason of its own, and what it gives was never known. */
+  noteUnread({ metadata, spec: { neutron } }: ManagedNetwork, problem: string): void {
+    const before = this.plans.get(metadata.uid)?.plan;
+    if (neutron && (!before || ('problem' in before && before.reason === NOT_ASKED)))
+      this.plans.set(metadata.uid, { neutron, plan: { reason: NOT_ASKED, problem } });
   }
 
   isToBeMade(port: NetworkPort): boolean {
