@@ -19,6 +19,7 @@ import { createLooks, FIRST_GAP_MS, namesOf, type LooksDeps } from './looks.ts';
 import { deltasBack, withBefore, type SectionsBefore } from './way-back.ts';
 import type { Blamed, RecordFile } from './record.ts';
 import { searchIn } from './search.ts';
+import { LOST_ELSEWHERE } from '#shared/protocol/status.ts';
 import { statusBlames, type StatusEntry } from './status-entry.ts';
 import type { Target } from './reachability.ts';
 import { viewOf, type View } from './view.ts';
@@ -321,7 +322,7 @@ const blamedByStatus = (
     const isMeant = entry?.purpose === purpose && entry.revision === revision;
     const isInForce = lastGood.get(uid)?.revision === revision;
     if (!isMeant || isInForce || known.has(uid) || deletionTimestamp !== undefined) return [];
-    const message = `another pod of the CNF has lost its connection with the rule: ${entry.message}`;
+    const message = `${LOST_ELSEWHERE}${entry.message}`;
     return [{ uid, revision, isRemoval: false, message }];
   });
 

@@ -7,7 +7,7 @@ import {
   ruleReportSchema,
   ruleStates,
 } from '#shared/protocol/report.ts';
-import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
+import { LOST_ELSEWHERE, ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
 import { largestOf } from '#shared/protocol/testing.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { RuleWord } from './pod-report.ts';
@@ -711,7 +711,15 @@ describe('a rule that has cut a pod off', () => {
     purpose: rule().purpose,
     revision: rule().revision,
     message: 'the agent loses the API server',
+    pod: 'a',
   };
+  const heard = report([
+    word({
+      state: 'Failed',
+      reason: 'LostConnectivity',
+      message: `${LOST_ELSEWHERE}${entry.message}`,
+    }),
+  ]);
   const status = roll([{ report: lost }, { pod: b, report: applied }]);
 
   it('is Stalled, and its status has the CNF and the revision', () => {
@@ -720,7 +728,9 @@ describe('a rule that has cut a pod off', () => {
   });
 
   it.each([
-    ['without that pod', [{ pod: b, report: applied }]],
+    ['while another pod has the rule', [{ report: heard }, { pod: b, report: applied }]],
+    ['while it has not said anything', [{ report: undefined }, { pod: b, report: applied }]],
+    ['without that pod, as those that start leave the rule out', [{ pod: b, report: heard }]],
     ['without any pod', []],
     ['without a report', [{ report: undefined }]],
     ['when a pod says it in other words', [{ report: lost }]],
@@ -735,6 +745,19 @@ describe('a rule that has cut a pod off', () => {
     expect(roll([{ report: applied }], { status, ...changes })).not.toHaveProperty(
       'lostConnectivity',
     );
+  });
+
+  it.each([
+    ['the pod that said so has the rule', [{ report: applied }, { pod: b, report: heard }]],
+    ['that pod is gone, and another has it', [{ pod: b, report: applied }]],
+  ])('has no such entry any more when %s', (_what, pods) => {
+    expect(roll(pods, { status })).not.toHaveProperty('lostConnectivity');
+  });
+
+  it('is not one by the word of a pod that does not count for it, or has only heard of it', () => {
+    const foreign = cnfPod('c', { purpose: 'cnf-2', owned: false });
+    expect(roll([{ pod: foreign, report: lost }])).not.toHaveProperty('lostConnectivity');
+    expect(roll([{ report: heard }])).not.toHaveProperty('lostConnectivity');
   });
 
   it('has no such entry for a removal', () => {

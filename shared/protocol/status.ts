@@ -74,7 +74,10 @@ export const lostConnectivitySchema = z.object({
   purpose: z.string().max(63).describe('The CNF.'),
   revision: z.string().max(64).describe('Hash of what the rule asked for.'),
   message: z.string().max(1_024).describe('What a pod of it has found.'),
+  pod: z.string().max(253).optional().describe('Which pod has found that.'),
 });
+/** How a pod begins that leaves a rule out by this entry alone, and has found nothing itself. */
+export const LOST_ELSEWHERE = 'another pod of the CNF has lost its connection with the rule: ';
 
 /** What others did to a rule on OpenWRTs, and agents have put right. */
 export const driftStatusSchema = z.object({

@@ -104,6 +104,19 @@ it('does not silence the agent: its own reports count again', async () => {
   await forger.close();
 });
 
+it('withholds the rule from pods that start only until the agent reports that it has it', async () => {
+  found('Pending');
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({ inSync: false });
+  const forger = await createAgent(fixture, victim);
+  await forger.says([rule, 'Failed', { reason: 'LostConnectivity', message: 'forged' }]);
+  await eventually(() => statusOf(fixture, 'target')).toMatchObject({
+    lostConnectivity: { message: 'forged', pod: 'victim' },
+  });
+  found('Applied');
+  await eventually(() => statusOf(fixture, 'target')).not.toHaveProperty('lostConnectivity');
+  await forger.close();
+});
+
 it('does not remove a finalizer by confirming another version of the rule', async () => {
   await deleteRule(fixture, 'target');
   await eventually(() => statusOf(fixture, 'target')).toMatchObject({ state: 'Being delete' });
