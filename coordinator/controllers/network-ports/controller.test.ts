@@ -243,6 +243,21 @@ describe('a pod behind the gate', () => {
     expect(await claims()).toEqual(['a-1 p', 'a-2 q', 'b-1 p', 'b-2 q']);
   });
 
+  it('needs no list of all pods that wait where there is a network', async () => {
+    await kill();
+    network('a', 4);
+    pod('p', ['a']);
+    const client = api.client();
+    const selected: (string | undefined)[] = [];
+    const list: typeof client.list = async (resource, call) => {
+      if (resource.plural === 'pods') selected.push(call?.fieldSelector);
+      return await client.list(resource, call);
+    };
+    begin({ client: { ...client, list } });
+    await expect.poll(() => addressesOf('p'), soon).toHaveLength(1);
+    expect(selected).not.toContain('spec.nodeName=');
+  });
+
   it('is let go where none of its networks is managed', async () => {
     network('a', 4);
     pod('p', ['z']);

@@ -174,9 +174,12 @@ const untilLeaderIsAhead = async (
 
 /** Elsewhere no pod is watched. */
 const untilUsed = async (parts: Common, signal: AbortSignal): Promise<void> => {
-  for (let looks = 0; !signal.aborted; looks += 1) {
-    if (parts.sources.isUsed()) return;
-    if (looks % LOOKS_PER_LIST === 0 && (await waitsAny(parts, signal))) return;
+  for (let looks = 0; !signal.aborted;) {
+    const isUsed = parts.sources.isUsed();
+    if (isUsed) return;
+    // Where thousands of pods wait, this list takes longer than all that a start needs.
+    if (isUsed === false && looks++ % LOOKS_PER_LIST === 0 && (await waitsAny(parts, signal)))
+      return;
     await parts.clock.sleep(UNWANTED_AGAIN_MS, signal).catch(() => undefined);
   }
 };

@@ -151,9 +151,10 @@ export class PortSources {
     return [networks, ports, pods, nodes, moving].every(({ state }) => state.listed);
   }
 
-  /** Something is managed, or was. */
-  isUsed(): boolean {
-    return this.networks.store.size > 0 || this.ports.store.size > 0;
+  /** Something is managed, or was; undefined: that is not known yet. */
+  isUsed(): boolean | undefined {
+    if (this.networks.store.size > 0 || this.ports.store.size > 0) return true;
+    return this.#hasNetworksAndPorts() ? false : undefined;
   }
 
   readonly isNodeSilent = (name: string): boolean | undefined =>
@@ -192,10 +193,8 @@ export class PortSources {
 
   /** Those that hold for pods, of networks of Neutron. Undefined: they are not listed yet. */
   portsInNeutron(): NetworkPort[] | undefined {
-    const { networks, ports } = this;
-    if (![networks, ports].every(({ state }) => state.listed || state.phase === 'NotServed'))
-      return undefined;
-    return networks.store
+    if (!this.#hasNetworksAndPorts()) return undefined;
+    return this.networks.store
       .list()
       .filter(({ spec }) => spec.provider === 'neutron')
       .flatMap(({ metadata }) => this.portsOf(metadata.name))
@@ -311,6 +310,12 @@ export class PortSources {
     return {
       problem: `pod ${nameOfPod(claim)} has ${address}, which is not at offset ${index} of the subnets any more`,
     };
+  }
+
+  /** All of them, though none is there. */
+  #hasNetworksAndPorts(): boolean {
+    const listed = [this.networks, this.ports].map(({ state }) => state);
+    return listed.every((state) => state.listed || state.phase === 'NotServed');
   }
 
   #planned(name: string): Planned | Unplanned {
