@@ -13,14 +13,15 @@ import { compare } from './in-use.ts';
 import { orderOf } from './revision.ts';
 import type { CompileInput, LastGood, LeftOut } from './types.ts';
 
-/** By rule, in the order of our sections in a package; none for rules of other kinds. */
+/** In the order of our sections in a package; none for rules of other kinds. */
 export type Candidates = (
   input: CompileInput,
   kinds: ReadonlyMap<string, KindDefinition>,
-) => ReadonlyMap<RuleObject, Candidate>;
+) => readonly Candidate[];
 
-/** What a candidate was made of, beside what all are made of. */
-type Origin = {
+/** A candidate, and what it was made of beside what all are made of. */
+type Kept = {
+  candidate: Candidate;
   older: ReturnType<LastGood['get']>;
   refused: LeftOut | undefined;
   /** What it saw of OpenWRT, by package. Undefined: all that is ours played a part. */
@@ -30,53 +31,87 @@ type Origin = {
 export const createCandidates = (): Candidates => {
   let around: unknown;
   let last: CompileInput | undefined;
-  let known: ReadonlyMap<RuleObject, Candidate> = new Map();
+  let known = new WeakMap<RuleObject, Kept>();
+  let all: readonly Kept[] = [];
+  let candidates: readonly Candidate[] = [];
   /** Those that saw something of OpenWRT. */
-  let seers: readonly Candidate[] = [];
-  const origins = new WeakMap<Candidate, Origin>();
+  let seers: readonly Kept[] = [];
   /** What comes out as before stays the same object, so that what follows from it stays, too. */
-  const candidateNow = (rule: RuleObject, kind: KindDefinition, input: CompileInput): Candidate => {
+  const keptNow = (rule: RuleObject, kind: KindDefinition, input: CompileInput): Kept => {
     const before = known.get(rule);
-    const origin = before && origins.get(before);
-    if (origin && isAsBefore(before, origin, input)) return before;
+    if (before && isAsBefore(before, input)) return before;
     const made = make(rule, kind, input);
-    const candidate = before && isDeepStrictEqual(made.candidate, before) ? before : made.candidate;
-    origins.set(candidate, made.origin);
-    return candidate;
+    const isSame = before && isDeepStrictEqual(made.candidate, before.candidate);
+    const now = isSame ? { ...made, candidate: before.candidate } : made;
+    known.set(rule, now);
+    return now;
   };
-  const isAsKnown = (candidate: Candidate, input: CompileInput): boolean =>
-    candidateNow(candidate.rule, candidate.kind, input) === candidate;
+  /** What is kept of rules that are others now, with those. Undefined: rules have come or gone. */
+  const replacedIn = (
+    before: readonly RuleObject[],
+    now: readonly RuleObject[],
+  ): Map<Kept, RuleObject> | undefined => {
+    if (before.length !== now.length) return undefined;
+    const replaced = new Map<Kept, RuleObject>();
+    for (const [at, rule] of now.entries()) {
+      const old = before[at];
+      if (old === rule) continue;
+      const kept = old && known.get(old);
+      if (!kept || byPlace(rule, old) !== 0) return undefined;
+      replaced.set(kept, rule);
+    }
+    return replaced;
+  };
+  /** Undefined where more than a few are others, or one belongs to another place. */
+  const withFew = (before: CompileInput, input: CompileInput): readonly Kept[] | undefined => {
+    const changes = replacedIn(before.rules, input.rules);
+    for (const each of areForSame(before, input) ? seers : all)
+      if (!isAsBefore(each, input)) changes?.getOrInsert(each, each.candidate.rule);
+    if (!changes || changes.size > MANY) return undefined;
+    if (changes.size === 0) return all;
+    const next = [...all];
+    for (const [old, rule] of changes)
+      next[all.indexOf(old)] = keptNow(rule, old.candidate.kind, input);
+    return next;
+  };
+  const withAll = (
+    input: CompileInput,
+    kinds: ReadonlyMap<string, KindDefinition>,
+  ): readonly Kept[] =>
+    inPlace(
+      input.rules,
+      all.map(({ candidate }) => candidate.rule),
+    ).flatMap((rule) => {
+      const kind = kinds.get(rule.kind);
+      return kind ? [keptNow(rule, kind, input)] : [];
+    });
   return (input, kinds) => {
     const now = aroundOf(input);
-    const before = last;
+    let before = last;
     // Until all of it has succeeded.
     last = undefined;
     if (!isDeepStrictEqual(now, around)) {
       around = structuredClone(now);
-      known = new Map();
-    } else if (areForSame(before, input) && seers.every((each) => isAsKnown(each, input))) {
-      last = input;
-      return known;
+      known = new WeakMap();
+      all = [];
+      before = undefined;
     }
-    const next = new Map<RuleObject, Candidate>();
-    let isNews = false;
-    for (const rule of inPlace(input.rules, known)) {
-      const kind = kinds.get(rule.kind);
-      if (!kind) continue;
-      const candidate = candidateNow(rule, kind, input);
-      isNews ||= candidate !== known.get(rule);
-      next.set(rule, candidate);
+    const next = (before && withFew(before, input)) ?? withAll(input, kinds);
+    if (next !== all) {
+      all = next;
+      seers = all.filter(({ seen }) => seen?.size !== 0);
+      const made = all.map(({ candidate }) => candidate);
+      const isNews =
+        made.length !== candidates.length || made.some((one, at) => one !== candidates[at]);
+      if (isNews) candidates = made;
     }
-    if (isNews || next.size !== known.size) known = next;
-    seers = [...known.values()].filter((each) => origins.get(each)?.seen?.size !== 0);
     last = input;
-    return known;
+    return candidates;
   };
 };
 
-/** Rules, and what was in force or refused of each. */
-const areForSame = (before: CompileInput | undefined, now: CompileInput): boolean =>
-  before?.rules === now.rules &&
+/** What was in force or refused of each rule. */
+const areForSame = (before: CompileInput, now: CompileInput): boolean =>
   before.lastGood === now.lastGood &&
   before.refused.size === now.refused.size &&
   [...now.refused].every(([uid, refused]) => before.refused.get(uid) === refused);
@@ -101,11 +136,12 @@ const aroundOf = (input: CompileInput): unknown => ({
 /** The few that are new are put between the others, which are in order. */
 const inPlace = (
   rules: readonly RuleObject[],
-  known: ReadonlyMap<RuleObject, Candidate>,
+  before: readonly RuleObject[],
 ): readonly RuleObject[] => {
+  const known = new Set(before);
   const fresh = rules.filter((rule) => !known.has(rule));
   const now = new Set(rules);
-  const placed = [...known.keys()].filter((rule) => now.has(rule));
+  const placed = before.filter((rule) => now.has(rule));
   if (fresh.length > MANY) return [...placed, ...fresh].sort(byPlace);
   for (const rule of fresh) placed.splice(placeIn(placed, rule), 0, rule);
   return placed;
@@ -133,22 +169,14 @@ export const byPlace = (a: RuleObject, b: RuleObject): number =>
   placeOf(a.kind) - placeOf(b.kind) ||
   compare(a.metadata.name, b.metadata.name);
 
-const isAsBefore = (
-  candidate: Candidate,
-  { older, refused, seen }: Origin,
-  input: CompileInput,
-): boolean => {
+const isAsBefore = ({ candidate, older, refused, seen }: Kept, input: CompileInput): boolean => {
   if (refused !== input.refused.get(candidate.rule.metadata.uid)) return false;
   if (older !== olderOf(candidate, input) || seen === undefined) return false;
   for (const [name, content] of seen) if (input.observed.get(name) !== content) return false;
   return true;
 };
 
-const make = (
-  rule: RuleObject,
-  kind: KindDefinition,
-  input: CompileInput,
-): { candidate: Candidate; origin: Origin } => {
+const make = (rule: RuleObject, kind: KindDefinition, input: CompileInput): Kept => {
   const seen = new Map<string, UciPackage | undefined>();
   let isOfLedger = false;
   const seeing: CandidateInput = {
@@ -169,5 +197,5 @@ const make = (
   const candidate = candidateOf(rule, kind, seeing);
   const refused = input.refused.get(rule.metadata.uid);
   const older = olderOf(candidate, input);
-  return { candidate, origin: { older, refused, seen: isOfLedger ? undefined : seen } };
+  return { candidate, older, refused, seen: isOfLedger ? undefined : seen };
 };

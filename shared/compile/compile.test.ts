@@ -300,6 +300,39 @@ describe('compile', () => {
     ]);
   });
 
+  const keyed = (name: string, key: string) =>
+    ruleOf('IpsecHost', name, {
+      remote: 'vpn.example.com',
+      authentication_method: 'psk',
+      pre_shared_key: key,
+      crypto_proposal: ['p1'],
+      connections: [{ name: `of-${name}`, conn_type: 'tunnel', mode: 'route' }],
+    });
+  const proposal = ruleOf('IpsecProposal', 'p1', { encryption_algorithm: 'aes128' });
+  const vip = (name: string, last: number) =>
+    ruleOf('VirtualAddress', name, {
+      network: 'ovn-net1',
+      virtualRouterId: last,
+      addresses: [`10.1.2.${last}/24`],
+    });
+  it.each<[string, RuleObject[], RuleObject[]]>([
+    [
+      'clashes with another',
+      [proposal, keyed('a', '1'), keyed('b', '1')],
+      [proposal, keyed('a', '1'), keyed('b', '2')],
+    ],
+    ['takes the address of another', [vip('a', 1), vip('b', 2)], [vip('a', 1), vip('b', 1)]],
+    ['is to go', [lan], [{ ...lan, metadata: { ...lan.metadata, ...DELETING } }]],
+    ['has its name anew', [lan], [{ ...lan, metadata: { ...lan.metadata, uid: 'another' } }]],
+  ])('judges a rule that %s now as it judges all anew', (_what, rules, changed) => {
+    const candidates = createCandidates();
+    const withheld = new Map([['another', { reason: 'LostConnectivity' as const, message: '' }]]);
+    const before = inputOf(rules, { withheld });
+    compile(before, candidates);
+    const now = { ...before, rules: changed };
+    expect(compile(now, candidates)).toEqual(compile(now));
+  });
+
   it('says of a rule that is refused why it is now', () => {
     const candidates = createCandidates();
     const input = inputOf([lan]);

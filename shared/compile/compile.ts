@@ -32,22 +32,72 @@ export const compile = (
   const kinds = inDialect(registry, input.capabilities.dialect);
   const all = candidates(input, new Map(kinds.map((kind) => [kind.kind, kind])));
   const foreign = foreignIn(input.observed, input.ledger);
-  const before = compiled.get(all);
-  if (before && areAlike(before, { input, foreign })) return before.result;
-  const result = resultOf({ all, foreign, kinds }, input);
-  compiled.set(all, { input, foreign, result });
+  const now: Parts = { all, foreign, kinds, input };
+  const before = compiled.get(candidates);
+  const result = (before && resultAfter(before, now)) ?? resultOf(now);
+  compiled.set(candidates, { ...now, result });
   return result;
 };
 
-type Foreign = ReadonlyMap<string, readonly UciSection[]>;
-type Compiled = { input: CompileInput; foreign: Foreign };
+type Compiled = Parts & { result: CompileResult };
 
-/** So that what a pass has just written is not compiled anew. */
-const compiled = new WeakMap<object, Compiled & { result: CompileResult }>();
+/** The last result with what is kept. */
+const compiled = new WeakMap<Candidates, Compiled>();
 
-/** For two with the same candidates. */
-const areAlike = (some: Compiled, others: Compiled): boolean =>
-  some.input.rules === others.input.rules &&
+/** More are compiled all together. */
+const FEW = 32;
+
+/**
+ * The result before, with what a few rules ask for now where no other rule can tell that they have
+ * changed. Undefined where more has changed, or may have.
+ */
+const resultAfter = (before: Compiled, now: Parts): CompileResult | undefined => {
+  const { rules } = now.input;
+  if (!areAroundSame(before, now)) return undefined;
+  const changed = differingAt(before.all, now.all);
+  const replaced = differingAt(before.input.rules, rules);
+  if (changed.length + replaced.length === 0) return before.result;
+  if (changed.length > FEW || rules.some(isBeingDeleted)) return undefined;
+  const desired = new Map(before.result.desired);
+  const verdicts = [...before.result.verdicts];
+  for (const place of changed) {
+    const [was, is] = [before.all[place], now.all[place]];
+    if (!was || !is || !isReplaced(desired, was, is, now.kinds)) return undefined;
+    verdicts[rules.indexOf(is.rule)] = verdictByItself(is);
+  }
+  const isAll = replaced.every((at) => verdicts[at]?.rule === rules[at]);
+  return isAll ? { desired, verdicts } : undefined;
+};
+
+/** False unless one is in force as it is: not withheld, nor waiting, nor without its name. */
+const isReplaced = (
+  desired: Map<string, readonly UciSection[]>,
+  was: Candidate,
+  is: Candidate,
+  kinds: readonly KindDefinition[],
+): boolean => {
+  const name = is.kind.uci?.package ?? '';
+  const hasJudge = kinds.some(({ uci }) => uci?.clashes && uci.package === name);
+  if (hasJudge || !areInterchangeable(was, is)) return false;
+  const [old = [], next = []] = [was, is].map(({ renderings }) => renderings[0]?.sections);
+  const all = desired.get(name) ?? [];
+  const first = old[0] ? all.indexOf(old[0]) : -1;
+  if (first === -1) return false;
+  desired.set(name, all.toSpliced(first, old.length, ...next));
+  return true;
+};
+
+/** Places at which two lists of the same length have other objects. */
+const differingAt = (before: readonly object[], now: readonly object[]): readonly number[] => {
+  const places: number[] = [];
+  for (let at = 0; at < now.length; at += 1) if (now[at] !== before[at]) places.push(at);
+  return places;
+};
+
+const areAroundSame = (some: Parts, others: Parts): boolean =>
+  some.kinds === others.kinds &&
+  some.all.length === others.all.length &&
+  some.input.rules.length === others.input.rules.length &&
   isDeepStrictEqual(some.input.withheld, others.input.withheld) &&
   some.foreign.size === others.foreign.size &&
   [...some.foreign].every(([name, sections]) => {
@@ -55,16 +105,32 @@ const areAlike = (some: Compiled, others: Compiled): boolean =>
     return sections.length === now?.length && sections.every((one, at) => one === now[at]);
   });
 
-type Parts = {
-  all: ReadonlyMap<RuleObject, Candidate>;
-  foreign: Foreign;
-  kinds: readonly KindDefinition[];
+/** No other rule can tell one from the other. */
+const areInterchangeable = (some: Candidate, others: Candidate): boolean => {
+  const face = faceOf(some);
+  return face !== undefined && isDeepStrictEqual(face, faceOf(others));
 };
 
-const resultOf = ({ all, foreign, kinds }: Parts, input: CompileInput): CompileResult => {
-  const kept = keptInUse(input.rules, (rule) => all.get(rule)?.references ?? []);
+/** What other rules see of one that is in force as it is. Undefined: more, or it is not. */
+const faceOf = ({ rule, key, claims, problem, renderings: [best] }: Candidate): unknown => {
+  if (problem || !best || best.shared.length + best.beside.size > 0) return undefined;
+  const references = best.references.map(({ kind, name }) => [kind, name]);
+  return { uid: rule.metadata.uid, key, claims, references };
+};
+
+type Parts = {
+  all: readonly Candidate[];
+  /** By package: what is not ours. */
+  foreign: ReadonlyMap<string, readonly UciSection[]>;
+  kinds: readonly KindDefinition[];
+  input: CompileInput;
+};
+
+const resultOf = ({ all, foreign, kinds, input }: Parts): CompileResult => {
+  const of = new Map(all.map((candidate) => [candidate.rule, candidate]));
+  const kept = keptInUse(input.rules, (rule) => of.get(rule)?.references ?? []);
   const stays = (rule: RuleObject): boolean => !isBeingDeleted(rule) || kept.has(rule.metadata.uid);
-  const needed = [...all.values()].filter(
+  const needed = all.filter(
     ({ rule }) => input.withheld?.has(rule.metadata.uid) !== true && stays(rule),
   );
   const others = othersOf(foreign, kinds);
@@ -90,7 +156,7 @@ const resultOf = ({ all, foreign, kinds }: Parts, input: CompileInput): CompileR
   return {
     desired,
     verdicts: input.rules.map((rule) => {
-      const candidate = all.get(rule);
+      const candidate = of.get(rule);
       if (!candidate) return unknownKind(rule);
       const withheld = input.withheld?.get(rule.metadata.uid);
       if (withheld) return { ...unwanted(candidate), ...withheld, verdict: 'pending' };
