@@ -6,10 +6,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createCnf } from '../../stack/cnf.ts';
-import { observePods, readCnf, until } from '../../stack/observe.ts';
+import { observePods, PATIENCE_MS, readCnf, until } from '../../stack/observe.ts';
 import { apply, remove, waitForPods, waitGone, waitInSync } from '../../stack/operator.ts';
-import type { Rule } from '../../stack/rules.ts';
-import { agentOf, getPod, nodeCluster, PURPOSE, zoneAndRules } from './cluster.ts';
+import { rejectRule, type Rule } from '../../stack/rules.ts';
+import { agentOf, countRules, getPod, nodeCluster, PURPOSE, zoneAndRules } from './cluster.ts';
 import { measured } from './figures.ts';
 
 /**
@@ -18,11 +18,10 @@ import { measured } from './figures.ts';
 const GRACE_SECONDS = 3;
 const RULES = 12;
 /** In the order in which a transaction makes them; one pod for each. */
-const CALLS = [
+const CALLS: readonly { object: string; method: string; contains?: string }[] = [
   { object: 'uci', method: 'add' },
   { object: 'file', method: 'write' },
   { object: 'uci', method: 'apply' },
-  // Agents that have changed the firewall before exchange rules of one kind without a reload.
   { object: 'file', method: 'exec', contains: 'amend' },
   { object: 'uci', method: 'confirm' },
 ];
@@ -39,7 +38,7 @@ describe('an agent that is killed in a transaction, whatever call was its last',
   const faultsOf = async (pod: string): Promise<unknown[]> => {
     const { status } = await getPod(cluster, namespace, pod);
     const answer = await fetch(`http://${status.podIP}/_simulator/state`, {
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
     return stateSchema.parse(await answer.json()).faults;
   };
@@ -48,7 +47,7 @@ describe('an agent that is killed in a transaction, whatever call was its last',
     const { status } = await getPod(cluster, namespace, pod);
     const answer = await fetch(`http://${status.podIP}/_simulator/faults`, {
       method: 'POST',
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(PATIENCE_MS),
       body: JSON.stringify({ ...fault, action: { kind: 'hang' }, times: 1 }),
     });
     expect(answer.status).toBe(200);
@@ -87,7 +86,8 @@ describe('an agent that is killed in a transaction, whatever call was its last',
   /**
    * Lets each pod's agent hang at its call of the transaction that exchanges one half of the rules
    * for the other. An agent that has been killed may have found its OpenWRT as it is to be, so each
-   * makes a change before.
+   * makes a change before. Whether one amends the firewall or reloads it depends on what it has seen
+   * of the table by then, so changes go on until one is amended.
    */
   const hang = async (when: 'before' | 'after') => {
     const [created, deleted] = round % 2 === 0 ? halves : [halves[1], halves[0]];
@@ -104,11 +104,20 @@ describe('an agent that is killed in a transaction, whatever call was its last',
     }
     await apply(cluster, namespace, ...created);
     await remove(cluster, namespace, ...deleted);
+    const more: Rule[] = [];
     await until('every agent hangs', async () => {
-      const left = (await Promise.all(pods.map(faultsOf))).flat();
-      return left.length === 0 ? true : undefined;
+      const waiting: string[] = [];
+      for (const pod of pods) if ((await faultsOf(pod)).length > 0) waiting.push(pod);
+      if (waiting.length === 0) return true;
+      const held = await Promise.all(waiting.map((pod) => countRules(cluster, namespace, pod)));
+      if (!held.includes(created.length + more.length)) return undefined;
+      const next = rejectRule(RULES + 1 + more.length, 'lan1');
+      more.push(next);
+      await apply(cluster, namespace, next);
+      return undefined;
     });
-    return { pods, created, deleted };
+    if (more.length > 0) await remove(cluster, namespace, ...more);
+    return { pods, created, deleted: [...deleted, ...more] };
   };
 
   const mended = async (created: readonly Rule[], deleted: readonly Rule[]): Promise<void> => {
