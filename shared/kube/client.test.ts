@@ -150,21 +150,35 @@ describe('requests', () => {
     });
   });
 
+  const page = (of: number, size: number, next?: string) => ({
+    body: {
+      metadata: { resourceVersion: '7', ...(next && { continue: next }) },
+      items: Array.from({ length: of }, () => ({ ...pod, spec: 'x'.repeat(size) })),
+    },
+  });
+
+  it('ask for a page with fewer objects where it would be far too long', async () => {
+    answers.push(page(8, 10, 'a'), page(16, 1_400_000, 'of none'), page(2, 1_400_000, 'b'));
+    answers.push(page(1, 6_000_000));
+    const { items } = await client.list(rules, { pageSize: 200, timeoutMs: 20_000 });
+    expect(items).toHaveLength(11);
+    expect(seen.map(({ url }) => url.split('?')[1])).toEqual([
+      'limit=8',
+      'limit=16&continue=a',
+      'limit=2&continue=a',
+      'limit=1&continue=b',
+    ]);
+  });
+
   it('adapt the number of items per page to their size', async () => {
-    const page = (of: number, size: number, next?: string) => ({
-      body: {
-        metadata: { resourceVersion: '7', ...(next && { continue: next }) },
-        items: Array.from({ length: of }, () => ({ ...pod, spec: 'x'.repeat(size) })),
-      },
-    });
-    answers.push(page(8, 10, 'a'), page(16, 300_000, 'b'), page(3, 2_000_000, 'c'));
+    answers.push(page(8, 10, 'a'), page(16, 250_000, 'b'), page(4, 1_000_000, 'c'));
     answers.push(page(1, 10, 'd'), page(2, 10, 'e'), page(3, 10), page(5, 10));
     await client.list(rules, { pageSize: 6_000, timeoutMs: 20_000 });
     await client.list(rules, { pageSize: 5 });
     expect(seen.map(({ url }) => /limit=(\d+)/.exec(url)?.[1])).toEqual([
       '8',
       '16',
-      '3',
+      '4',
       '1',
       '2',
       '4',

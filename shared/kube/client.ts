@@ -14,7 +14,7 @@ import {
   resourceName,
   type ObjectKey,
 } from './path.ts';
-import { requestJson, requestStream, type Exchange } from './request.ts';
+import { requestJson, requestStream, TooLongError, type Exchange } from './request.ts';
 import { createTransport, type TransportOptions } from './transport.ts';
 import type { WatchPhase } from './informer/watch-state.ts';
 
@@ -145,6 +145,9 @@ const WATCH_OPEN_TIMEOUT_MS = 30_000;
 const FIRST_PAGE = 8;
 /** Characters of a page: many lists are taken at once, and what is made of a text is larger. */
 const PAGE_LENGTH = 1_048_576;
+/** Longer ones are asked for again with fewer objects: large ones can follow small ones. */
+const MAX_PAGE_BYTES = 4_194_304;
+const CUT_TO = 8;
 const PATCH_TYPES = {
   /** JSON is YAML. */
   apply: 'application/apply-patch+yaml',
@@ -182,11 +185,17 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
       };
       const query = queryString({ ...selectors(call), limit, continue: next });
       const path = collectionPath(r, call.namespace) + query;
-      const page = await json(call, schema, { attempted, method: 'GET', path, onLength });
-      for (const item of page.items ?? []) items.push(item);
-      next = page.metadata.continue;
-      if (!next) return { items, resourceVersion: page.metadata.resourceVersion };
-      if (limit && pageSize) limit = nextLimit(limit, length, pageSize);
+      const maxBytes = limit && limit > 1 ? MAX_PAGE_BYTES : undefined;
+      const exchange = { attempted, method: 'GET', path, onLength, maxBytes } as const;
+      const page = await json(call, schema, exchange).catch((error: unknown) => {
+        if (error instanceof TooLongError) return undefined;
+        throw error;
+      });
+      for (const item of page?.items ?? []) items.push(item);
+      if (page) next = page.metadata.continue;
+      if (page && !next) return { items, resourceVersion: page.metadata.resourceVersion };
+      if (limit && pageSize)
+        limit = page ? nextLimit(limit, length, pageSize) : Math.ceil(limit / CUT_TO);
     }
   };
   return {

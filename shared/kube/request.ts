@@ -23,13 +23,18 @@ export type Exchange = {
   timeoutMs: number;
   /** Told how long the answer of `requestJson` is, in UTF-16 units. */
   onLength?: (length: number) => void;
+  /** Bytes of the answer of `requestJson`, beyond which it is not read on. */
+  maxBytes?: number | undefined;
 };
+
+/** The answer is longer than `maxBytes`. */
+export class TooLongError extends Error {}
 
 export type RequesterDeps = { config: KubeConfig; transport: Transport; userAgent: string };
 
 /**
  * What `schema` makes of the answer.
- * @throws KubeError, or the reason of `signal` when that aborted
+ * @throws KubeError, TooLongError, or the reason of `signal` when that aborted
  */
 export const requestJson = async <T>(
   deps: RequesterDeps,
@@ -38,15 +43,32 @@ export const requestJson = async <T>(
 ): Promise<T> => {
   const whole = async (cut: AbortSignal): Promise<T> => {
     const { body } = await send(deps, exchange, cut);
-    const text = await body.text();
+    const text = await textOf(body, exchange.maxBytes);
     exchange.onLength?.(text.length);
     return parseAnswer(exchange.attempted, text, schema);
   };
   try {
     return await withDeadline(exchange, whole);
   } catch (error) {
-    throw error instanceof KubeError ? error : failure(exchange, error);
+    const isTold = error instanceof KubeError || error instanceof TooLongError;
+    throw isTold ? error : failure(exchange, error);
   }
+};
+
+/** @throws TooLongError */
+const textOf = async (
+  body: Dispatcher.ResponseData['body'],
+  maxBytes: number | undefined,
+): Promise<string> => {
+  if (maxBytes === undefined) return body.text();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBytes) throw new TooLongError(`longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 };
 
 /**

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeClient } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import {
   againIn,
   createController,
@@ -138,7 +138,12 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
   /** Those of CNFs that are there, and of those that went while this replica did not lead. */
   const markAll = async (signal: AbortSignal): Promise<void> => {
     for (const pod of deps.pods()?.() ?? []) mark(pod, false);
-    const selection = { namespace: only, labelSelector: KEPT_SELECTOR, signal };
+    const selection = {
+      namespace: only,
+      labelSelector: KEPT_SELECTOR,
+      pageSize: PAGE_SIZE,
+      signal,
+    };
     try {
       const { items } = await client.list(cnfStatusResource, selection);
       for (const { metadata } of items) {

@@ -5,7 +5,7 @@
  * networks. What it has given stands in NetworkPorts and pods alone.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeClient } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import {
   createController,
   OVERTAKEN,
@@ -190,7 +190,11 @@ const waitsAny = async (
 ): Promise<boolean> => {
   if (leadership.term() === undefined) return false;
   try {
-    const { items } = await client.list(portPods, { fieldSelector: 'spec.nodeName=', signal });
+    const { items } = await client.list(portPods, {
+      fieldSelector: 'spec.nodeName=',
+      pageSize: PAGE_SIZE,
+      signal,
+    });
     return items.some(isGated);
   } catch (err) {
     if (!signal.aborted) log.debug({ err }, 'failed to look for pods that wait for addresses');

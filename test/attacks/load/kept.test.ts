@@ -118,3 +118,45 @@ describe('as large as the API server takes them', () => {
     await fixture.kubectl('delete', 'namespace', full, '--wait=false');
   });
 });
+
+const names = Array.from({ length: 5_000 }, (_, at) => `${at}`.padEnd(250, 'x'));
+/** A page of a list grows while objects are small. */
+const after: Record<string, Attack & { large: object }> = {
+  Roles: {
+    resource: rbacResources.roles,
+    object: () => ({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' }),
+    large: {
+      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'], resourceNames: names }],
+    },
+  },
+  'pods that wait for a node': {
+    resource: podResource,
+    object: () => ({ apiVersion: 'v1', kind: 'Pod', spec: template('none').spec }),
+    large: {
+      spec: {
+        schedulerName: 'nobody',
+        containers: [{ name: 'openwrt', image: 'none', args: names }],
+      },
+    },
+  },
+};
+
+describe('of more than a megabyte, after small ones', () => {
+  it.each(Object.entries(after))('%s leave the coordinator small', async (what, attack) => {
+    await fixture.stopCoordinator();
+    const full = await fixture.cluster.createNamespace('kept');
+    await makeMany(248 + COUNT, (at) => {
+      const isSmall = at < 248;
+      const metadata = { name: `${isSmall ? 'a' : 'b'}-${at}`, namespace: full };
+      return fixture.client.create(
+        { ...attack.resource, schema: objectSchema },
+        { ...attack.object(''), metadata, ...(!isSmall && attack.large) },
+      );
+    });
+    await fixture.startCoordinator();
+    const peak = await peakOnceItServes(fixture);
+    console.log(`${COUNT} ${what} of 1.2 MiB: at most ${peak} MiB, ${base} without them`);
+    expect(peak - base).toBeLessThan(MORE_AT_MOST * ((COUNT * LARGE.length) / BYTES_PER_MEBIBYTE));
+    await fixture.kubectl('delete', 'namespace', full, '--wait=false');
+  });
+});

@@ -1,6 +1,6 @@
 /** One look at a network in Neutron: what it gives, and which ports are there. */
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeClient } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import type { Outcome } from '#shared/kube/controller.ts';
 import { networkPortResource } from '#shared/resources/other-kinds/network-port.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -72,7 +72,7 @@ export const createLook = (options: Options): Look => {
     signal: AbortSignal,
   ): Promise<void> => {
     // No watch is trusted with this.
-    const { items } = await client.list(networkPortResource, { signal });
+    const { items } = await client.list(networkPortResource, { pageSize: PAGE_SIZE, signal });
     const uids = new Set(items.map(({ metadata }) => metadata.uid));
     for (const { id, name } of ports) {
       if (uids.has(uidIn(cluster, name) ?? '')) continue;
