@@ -86,8 +86,8 @@ describe('an agent that is killed in a transaction, whatever call was its last',
   /**
    * Lets each pod's agent hang at its call of the transaction that exchanges one half of the rules
    * for the other. An agent that has been killed may have found its OpenWRT as it is to be, so each
-   * makes a change before. Whether one amends the firewall or reloads it depends on what it has seen
-   * of the table by then, so changes go on until one is amended.
+   * makes a change before. Whether one amends the firewall or reloads it depends on what it has
+   * seen of the table by then, so changes go on until one is amended.
    */
   const hang = async (when: 'before' | 'after') => {
     const [created, deleted] = round % 2 === 0 ? halves : [halves[1], halves[0]];
