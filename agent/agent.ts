@@ -41,7 +41,7 @@ import { createReportClient } from './report/client.ts';
 import { createBoot } from './report/boot.ts';
 import { createChangeLog } from './report/change-times.ts';
 import { createCoordinators, resolveHost } from './report/coordinators.ts';
-import { createOrders } from './report/answered-fields.ts';
+import { createOrderCheck } from './report/answered-fields.ts';
 import { createCountersSource, readDeviceCounters } from './report/counters.ts';
 import { createInformationSource } from './report/information.ts';
 import { createPublisher } from './report/publish.ts';
@@ -171,7 +171,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     log,
   });
   const boot = createBoot();
-  const isOrder = createOrders(clock);
+  const isOrder = createOrderCheck(clock);
   let sequence = 0;
   const publisher = createCoordinators({
     urls: env.SDEWAN_COORDINATOR_URL,

@@ -6,7 +6,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/metrics/prometheus.ts';
 import { createCoordinator } from './coordinator.ts';
 import { createMetrics } from './metrics.ts';
-import { Awaited } from './controllers/rules/missing-reports.ts';
+import { MissingReports } from './controllers/rules/missing-reports.ts';
 import { withoutTracing } from './tracing/tracing.ts';
 
 /** With no kinds to watch; nothing runs. */
@@ -30,7 +30,7 @@ const notReadyAfter = (unansweredForMs: number | undefined): readonly string[] =
     registry,
     metrics: createMetrics(registry),
     leadership: ALWAYS_LEADING,
-    awaited: new Awaited({ silentAfterMs: 45_000 }),
+    missingReports: new MissingReports({ silentAfterMs: 45_000 }),
     tracing: withoutTracing,
     clock: systemClock,
     log: silentLogger,

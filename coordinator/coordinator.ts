@@ -30,7 +30,7 @@ import { newsOf } from './reports/news.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';
 import { exposeSources } from './exposed.ts';
 import type { Metrics } from './metrics.ts';
-import type { Awaited } from './controllers/rules/missing-reports.ts';
+import type { MissingReports } from './controllers/rules/missing-reports.ts';
 import { RuleFacts } from './controllers/rules/facts.ts';
 import {
   agentMissing,
@@ -81,7 +81,7 @@ export type CoordinatorOptions = {
   metrics: Metrics;
   leadership: Leadership;
   /** Handed over with the Lease of that leadership. */
-  awaited: Awaited;
+  missingReports: MissingReports;
   tracing: Tracing;
   clock: Clock;
   log: Logger;
@@ -133,8 +133,18 @@ const SILENCE_SWEEP_MS = 1_000;
 // It only wires: each part names what it notifies.
 // oxlint-disable-next-line max-lines-per-function
 export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
-  const { awaited, client, clock, instance, kinds, leadership, log, metrics, namespace, registry } =
-    options;
+  const {
+    missingReports,
+    client,
+    clock,
+    instance,
+    kinds,
+    leadership,
+    log,
+    metrics,
+    namespace,
+    registry,
+  } = options;
   const { silentAfterMs, tracing } = options;
   const recorder = new EventRecorder({
     client,
@@ -160,7 +170,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     if (before && !now) {
       reports.forget(before.uid);
       allowance.forget(before.uid);
-      awaited.settle(before.uid);
+      missingReports.settle(before.uid);
       unread.forget(before.uid);
     }
     if (now) unread.note(now);
@@ -207,7 +217,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const markStatus = ({ namespace: where, purpose }: CnfPod, haste = true): void => {
     if (purpose !== undefined) cnfStatuses.mark({ namespace: where, purpose }, haste);
   };
-  const facts = new RuleFacts({ pods, reports, awaited, silentAfterMs, clock });
+  const facts = new RuleFacts({ pods, reports, missingReports, silentAfterMs, clock });
   const record = (event: RecordedEvent): void => {
     if (leads()) recorder.record(event);
   };
@@ -228,7 +238,12 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     const uids = rules.uidsOfPurpose(pod.namespace, pod.purpose ?? '');
     const known = [...uids].flatMap((uid) => rules.get(uid)?.rule ?? []);
     const monotonic = clock.monotonic();
-    const context = { now: clock.now(), monotonic, silentAfterMs, awaited: awaited.uids };
+    const context = {
+      now: clock.now(),
+      monotonic,
+      silentAfterMs,
+      missingReports: missingReports.uids,
+    };
     return {
       ...standingOf(known, pod, reports.of(pod.uid), context),
       ...orders.hearing(pod, monotonic),
@@ -281,7 +296,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       if (acceptance.outcome === 'news') tellDrift(pod, acceptance.drifts);
       const news = newsOf(acceptance, unread.note(pod));
       if (news.of === 'nothing') return;
-      awaited.settle(pod.uid);
+      missingReports.settle(pod.uid);
       options.onReport(pod);
       ruleStatuses.markRules(news.rules);
       if (news.of === 'rules') return;
@@ -313,7 +328,11 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     ages: () =>
       agesOf(rules, pods.all(), reports, { now: clock.now(), monotonic: clock.monotonic() }),
     pods: () =>
-      censusOf(pods.all(), reports, { monotonic: clock.monotonic(), silentAfterMs, awaited }),
+      censusOf(pods.all(), reports, {
+        monotonic: clock.monotonic(),
+        silentAfterMs,
+        missingReports,
+      }),
     queued: () => ruleStatuses.queued,
     droppedEvents: () => recorder.dropped,
   });
@@ -324,7 +343,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       await clock.sleep(SILENCE_SWEEP_MS, signal).catch(() => undefined);
       const now = clock.monotonic();
       // One that was stopped for a while, and took no reports, does not lead any more.
-      const overdue = leads() ? awaited.listened(now - sweptAt) : [];
+      const overdue = leads() ? missingReports.listened(now - sweptAt) : [];
       sweptAt = now;
       ruleStatuses.markWaiting();
       for (const uid of [...reports.newlySilent(now), ...overdue]) {
@@ -358,11 +377,11 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       return report === undefined || isSilent(report, now);
     };
     for (const pod of pods.all()) if (lacksAgent(pod)) record(agentMissing(pod));
-    awaited.begin(pods.all().filter(hasNotReported));
+    missingReports.begin(pods.all().filter(hasNotReported));
     // From now on, however soon this replica ends.
-    if (awaited.uids.size > 0) leadership.renew();
+    if (missingReports.uids.size > 0) leadership.renew();
     await aborted(signal);
-    awaited.end();
+    missingReports.end();
   };
 
   return {

@@ -44,7 +44,7 @@ import { createMetrics, createNeutronMetrics } from './metrics.ts';
 import { createNeutron } from './neutron/neutron.ts';
 import { createRefusedPodsController } from './controllers/refused-pods/controller.ts';
 import { createApiServerSeen } from './reports/api-server.ts';
-import { Awaited } from './controllers/rules/missing-reports.ts';
+import { MissingReports } from './controllers/rules/missing-reports.ts';
 import { createTls, type Tls } from './tls.ts';
 import { ADMISSION_PATH } from './controllers/certificates/webhook-configurations.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
@@ -63,7 +63,10 @@ const GRACE_MS = 15_000;
 const main = async (signal: AbortSignal): Promise<void> => {
   const env = readEnv(coordinatorEnvSchema, process.env);
   const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
-  const { apiServer, awaited, client, common, ownNamespace, server } = await connect(env, log);
+  const { apiServer, missingReports, client, common, ownNamespace, server } = await connect(
+    env,
+    log,
+  );
   const { leadership: election, registry } = common;
   const instance = env.POD_NAME ?? 'sdewan-coordinator';
   const tracing = await startTracing(env.OTEL_EXPORTER_OTLP_ENDPOINT, { instance, log });
@@ -76,7 +79,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     isRead: (kind) => readKinds.has(kind),
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
     wasApiServerAway: apiServer.wasAway,
-    awaited,
+    missingReports,
     instance,
     onPod: (change) => {
       webhooks.onPod(change);
@@ -172,14 +175,14 @@ const connect = async (env: CoordinatorEnv, log: Logger) => {
   const counted = createClientCounter(registry, apiServer.answered);
   const client = counted(createKubeClient({ config, userAgent: 'sdewan-coordinator' }));
   const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
-  const awaited = new Awaited({ silentAfterMs: env.SDEWAN_SILENT_AFTER_MS });
+  const missingReports = new MissingReports({ silentAfterMs: env.SDEWAN_SILENT_AFTER_MS });
   const election = createElection({
     lease: createLease({
       client,
       key: { namespace: ownNamespace, name: env.SDEWAN_LEASE },
       identity: env.POD_NAME ?? randomUUID(),
       durationMs: LEASE_MS,
-      handover: awaited,
+      handover: missingReports,
       clock: systemClock,
     }),
     clock: systemClock,
@@ -195,7 +198,7 @@ const connect = async (env: CoordinatorEnv, log: Logger) => {
     clock: systemClock,
     log,
   };
-  return { apiServer, awaited, client, common, ownNamespace, server: config.server };
+  return { apiServer, missingReports, client, common, ownNamespace, server: config.server };
 };
 
 /** Off unless a cloud is named. */

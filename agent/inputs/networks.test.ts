@@ -52,7 +52,7 @@ const follow = (files: Partial<typeof FILES>): Promise<() => PodNetworks> => {
 };
 const looked = async (): Promise<void> => {
   await clock.step();
-  await clock.awaited();
+  await clock.untilSleeping();
 };
 
 it('follows the networks of the pod; what cannot be read changes nothing', async () => {

@@ -27,7 +27,7 @@ it.each([
     expect(paused()).toBe(expected);
     writeFileSync(file, expected ? '' : 'true');
     await clock.step();
-    await clock.awaited();
+    await clock.untilSleeping();
     expect([paused(), changes]).toEqual([!expected, 1]);
   } finally {
     stopping.abort();

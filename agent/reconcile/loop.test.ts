@@ -106,11 +106,11 @@ const start = async (
   const controller = new AbortController();
   stopping.push(controller);
   const ended = loop.run(controller.signal);
-  await clock.awaited();
+  await clock.untilSleeping();
   /** Until the loop has done what is due next; gives how long it waited for that. */
   const next = async (): Promise<number> => {
     const ms = await clock.step();
-    await clock.awaited();
+    await clock.untilSleeping();
     return ms;
   };
   return { clock, fixture, attempts, loop, controller, ended, next };
@@ -190,7 +190,7 @@ describe('the next pass', () => {
     fixture.pass = async () => 'one';
     for (let at = 0; at < 100; at += 1) loop.mark();
     end();
-    await clock.awaited();
+    await clock.untilSleeping();
     expect(fixture.passes).toBe(2);
     await next();
     await next();

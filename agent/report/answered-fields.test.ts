@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { createManualClock } from '#shared/runtime/testing/manual-clock.ts';
-import { createOrders } from './answered-fields.ts';
+import { createOrderCheck } from './answered-fields.ts';
 
 it('instructions come from the latest term that was seen, whichever coordinator answers first', () => {
   const clock = createManualClock();
-  const isOrder = createOrders(clock);
+  const isOrder = createOrderCheck(clock);
   const of = (leaseTransitions?: number): boolean =>
     isOrder({
       epoch: 'e',

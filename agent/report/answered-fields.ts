@@ -16,7 +16,7 @@ export type Apart = Pick<Snapshot, 'information' | 'commentsLost'>;
 /** Six heartbeats. */
 const FORGOTTEN_MS = 60_000;
 
-export type Aside = {
+export type AnsweredField = {
   /** Fields for the report that is sent next. */
   fields: (report: Report, apart: Apart) => object;
   /** Takes in the answer to it. True when there is more to report. */
@@ -27,7 +27,7 @@ export type Aside = {
  * Instructions of an earlier leader are ignored. Where the API server was set back, the numbers of
  * terms begin anew: a number is forgotten in time.
  */
-export const createOrders = (
+export const createOrderCheck = (
   clock: Pick<Clock, 'monotonic'>,
 ): ((answer: ReportAnswer) => boolean) => {
   let highest = { number: 0, at: 0 };
@@ -60,7 +60,7 @@ const createTold = <Value>() => {
 };
 
 /** What OpenWRT is like. */
-export const createInformationAside = (): Aside => {
+export const createInformationField = (): AnsweredField => {
   const told = createTold<string>();
   let text: string | undefined;
   return {
@@ -76,10 +76,10 @@ export const createInformationAside = (): Aside => {
  * Counters, in reports that go out anyway. `isWanted`: the pod is one of a CNFDeployment, as this
  * coordinator has it.
  */
-export const createCountersAside = (
+export const createCountersField = (
   current: () => Counters | undefined,
   isWanted: () => boolean,
-): Aside => {
+): AnsweredField => {
   const told = createTold<Counters>();
   return {
     fields: ({ page }) => {
@@ -97,10 +97,10 @@ export const createCountersAside = (
  * Which comments were lost. `onReported`: the coordinator that leads, which writes Events, has
  * received it, and none needs it again.
  */
-export const createCommentsAside = (
+export const createCommentsField = (
   onReported: (packages: readonly string[]) => Promise<void>,
   isOrder: (answer: ReportAnswer) => boolean,
-): Aside => {
+): AnsweredField => {
   let sent: readonly string[] = [];
   return {
     fields: ({ page }, { commentsLost = [] }) => {
@@ -116,10 +116,10 @@ export const createCommentsAside = (
 };
 
 /** When changes have come to OpenWRT. */
-export const createTimesAside = (
+export const createTimesField = (
   { want, settled, reported }: Pick<ChangeLog, 'want' | 'settled' | 'reported'>,
   isOrder: (answer: ReportAnswer) => boolean,
-): Aside => {
+): AnsweredField => {
   let wants = false;
   let sent: readonly ChangeTimes[] = [];
   return {
@@ -143,10 +143,10 @@ export const createTimesAside = (
  * What a CNFDeployment wants of the pod. `nextReportMs`: as the last answer of this coordinator has
  * it; undefined: it has none.
  */
-export const createOrderAside = (
+export const createOrderField = (
   onOrder: (order: FleetOrder) => void,
   isOrder: (answer: ReportAnswer) => boolean,
-): Aside & { nextReportMs: () => number | undefined } => {
+): AnsweredField & { nextReportMs: () => number | undefined } => {
   let nextReportMs: number | undefined;
   return {
     nextReportMs: () => nextReportMs,

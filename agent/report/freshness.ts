@@ -17,7 +17,7 @@ export type Verified = {
 /** `silent`: OpenWRT does not answer. `unread`: it does, and what it has by now was not read. */
 export type Reading = 'holds' | 'unread' | 'silent';
 
-export type Trust = {
+export type Freshness = {
   add: (attempt: Attempt, begun: Moment) => void;
   /** Everything of OpenWRT was read. */
   read: () => void;
@@ -52,14 +52,14 @@ export const CHANGED =
 
 export const NO_ANSWER = 'OpenWRT has not answered for five seconds';
 
-type TrustDeps = {
+type FreshnessDeps = {
   clock: Pick<Clock, 'monotonic' | 'after' | 'sleep'>;
   /** `Driver.unansweredSince` */
   unansweredSince: () => number | undefined;
   onChange: () => void;
 };
 
-export const createTrust = ({ clock, unansweredSince, onChange }: TrustDeps): Trust => {
+export const createFreshness = ({ clock, unansweredSince, onChange }: FreshnessDeps): Freshness => {
   let doubt = '';
   let reading: Reading = 'silent';
   let verified: Verified | undefined;

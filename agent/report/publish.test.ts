@@ -13,7 +13,7 @@ import {
 } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createOrders } from './answered-fields.ts';
+import { createOrderCheck } from './answered-fields.ts';
 import { createBoot } from './boot.ts';
 import { ReportRefused } from './client.ts';
 import { createPublisher, heartbeatIn, type Publisher } from './publish.ts';
@@ -97,7 +97,7 @@ const start = (given: Partial<Fixture> = {}, heartbeatMs = 100_000) => {
       },
     },
     counters: () => fixture.counters,
-    isOrder: createOrders(systemClock),
+    isOrder: createOrderCheck(systemClock),
     onSent: (outcome) => outcomes.push(outcome),
     log: silentLogger,
   });

@@ -20,11 +20,11 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
 import {
-  createCommentsAside,
-  createCountersAside,
-  createInformationAside,
-  createOrderAside,
-  createTimesAside,
+  createCommentsField,
+  createCountersField,
+  createInformationField,
+  createOrderField,
+  createTimesField,
   type Apart,
 } from './answered-fields.ts';
 import type { Boot } from './boot.ts';
@@ -79,13 +79,13 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   let received:
     | { bootId: string; sequence: number; epoch: string; rules: readonly RuleReport[] }
     | undefined;
-  const order = createOrderAside(deps.onOrder, deps.isOrder);
-  const asides = [
+  const order = createOrderField(deps.onOrder, deps.isOrder);
+  const answeredFields = [
     order,
-    createInformationAside(),
-    createCountersAside(deps.counters, () => order.nextReportMs() !== undefined),
-    createCommentsAside(deps.onCommentsReported, deps.isOrder),
-    createTimesAside(deps.changes, deps.isOrder),
+    createInformationField(),
+    createCountersField(deps.counters, () => order.nextReportMs() !== undefined),
+    createCommentsField(deps.onCommentsReported, deps.isOrder),
+    createTimesField(deps.changes, deps.isOrder),
   ];
   let failing = false;
 
@@ -94,7 +94,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     apart: Apart,
     signal: AbortSignal,
   ): Promise<ReportAnswer> => {
-    const fields = asides.map((aside) => aside.fields(report, apart));
+    const fields = answeredFields.map((field) => field.fields(report, apart));
     const answer = await client
       .post(Object.assign({}, report, ...fields), signal)
       .catch((error: unknown) => {
@@ -104,7 +104,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
           boot.supersede(report.bootId);
         throw error;
       });
-    for (const aside of asides) if (await aside.answered(answer)) trigger.mark();
+    for (const field of answeredFields) if (await field.answered(answer)) trigger.mark();
     return answer;
   };
 

@@ -21,7 +21,7 @@ import type { DriftedSection } from '../reconcile/drift.ts';
 import { NOTHING_KNOWN, type RuleStates } from '../reconcile/rule-states.ts';
 import type { RuleSource } from '../inputs/rules.ts';
 import { buildReports } from './build.ts';
-import { createTrust, type Reading, type Verified } from './freshness.ts';
+import { createFreshness, type Reading, type Verified } from './freshness.ts';
 
 export type Snapshot = {
   openwrt: OpenwrtState;
@@ -81,29 +81,29 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
   let drifts: readonly Drift[] = [];
   let problem = 'the agent has not reached OpenWRT yet';
   let stateFolder = '';
-  const trust = createTrust({ clock, unansweredSince: driver.unansweredSince, onChange });
+  const freshness = createFreshness({ clock, unansweredSince: driver.unansweredSince, onChange });
   const shown = () => ({
-    reading: trust.reading(),
-    doubt: trust.doubt(),
-    since: trust.verified()?.since,
-    secondsSeen: trust.secondsSeen(),
-    reachable: trust.reachable(),
+    reading: freshness.reading(),
+    doubt: freshness.doubt(),
+    since: freshness.verified()?.since,
+    secondsSeen: freshness.secondsSeen(),
+    reachable: freshness.reachable(),
     problem,
     passed,
   });
 
   const problemNow = (): string =>
-    trust.reading() === 'holds' ? problem : problem || trust.doubt();
+    freshness.reading() === 'holds' ? problem : problem || freshness.doubt();
 
   return {
     setStanding: (next) => {
       standing = next;
-      trust.read();
+      freshness.read();
       onChange();
     },
     addAttempt: (attempt, begun) => {
       const before = shown();
-      trust.add(attempt, begun);
+      freshness.add(attempt, begun);
       problem = 'message' in attempt ? attempt.message : '';
       stateFolder = attempt.outcome === 'hindered' && attempt.stateFolder ? attempt.message : '';
       passed ||= attempt.outcome === 'passed' && !standing.paused;
@@ -120,9 +120,9 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       }));
       drifts = [...drifts, ...told].slice(-MAX_DRIFTS);
     },
-    run: trust.watch,
+    run: freshness.watch,
     snapshot: () => {
-      const now = { reading: trust.reading(), problem: problemNow() };
+      const now = { reading: freshness.reading(), problem: problemNow() };
       const information = deps.information();
       return {
         openwrt: {
@@ -139,11 +139,11 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
         information: informationWith(standing, information),
         commentsLost: deps.commentsLost(),
         fleet: deps.fleet(),
-        doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
+        doubt: freshness.doubt().slice(0, MAX_MESSAGE_LENGTH),
         drifts: drifts.filter(({ at }) => clock.now() - at < DRIFT_TOLD_MS),
         stateFolder: (stateFolder || (deps.stateFolder() ?? '')).slice(0, MAX_MESSAGE_LENGTH),
         unreadOthers: unreadOthersIn(standing),
-        verified: trust.verified(),
+        verified: freshness.verified(),
       };
     },
     leftOvers: () => {
@@ -157,7 +157,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       const parts = new Map<string, string>();
       const unknown = source.unknownKinds();
       if (unknown.length > 0) parts.set('rules', `not listed yet: ${unknown.join(', ')}`);
-      if (!trust.reachable()) parts.set('openwrt', problem);
+      if (!freshness.reachable()) parts.set('openwrt', problem);
       if (!passed) {
         const paused = standing.paused ? sentenceOf('Paused') : 'not completed yet';
         parts.set('first pass', problem || paused);

@@ -60,7 +60,7 @@ const run = async (): Promise<{ files: ProbeFiles; ended: Promise<void> }> => {
   const files = await create();
   const ended = files.run(stopping.signal);
   running.push(ended);
-  await clock.awaited();
+  await clock.untilSleeping();
   return { files, ended };
 };
 
@@ -72,7 +72,7 @@ describe('the file of the liveness probe', () => {
       clock.advance(ALIVE_INTERVAL_MS - 1);
       expect(touchedAt()).toBe(LONG_AGO);
       clock.advance(1);
-      await clock.awaited();
+      await clock.untilSleeping();
       expect(touchedAt()).toBeGreaterThan(LONG_AGO);
     }
   });
@@ -81,7 +81,7 @@ describe('the file of the liveness probe', () => {
     await run();
     rmSync(pathOf('alive'));
     await clock.step();
-    await clock.awaited();
+    await clock.untilSleeping();
     expect(isThere('alive')).toBe(true);
   });
 
@@ -90,7 +90,7 @@ describe('the file of the liveness probe', () => {
     const files = await create();
     expect(isThere('alive')).toBe(false);
     const ended = files.run(stopping.signal);
-    await clock.awaited();
+    await clock.untilSleeping();
     stopping.abort();
     await ended;
     expect(isThere('alive')).toBe(false);
@@ -104,12 +104,12 @@ describe('the file of the liveness probe', () => {
     rmSync(directory, { recursive: true });
     for (let round = 1; round <= 3; round += 1) {
       await clock.step();
-      await clock.awaited();
+      await clock.untilSleeping();
     }
     expect(logged).toEqual([expect.stringContaining(CAUSE())]);
     mkdirSync(directory);
     await clock.step();
-    await clock.awaited();
+    await clock.untilSleeping();
     expect(isThere('alive')).toBe(true);
     expect(logged[1]).toBe('the state folder can be written again');
     stopping.abort();
@@ -120,7 +120,7 @@ describe('the file of the liveness probe', () => {
     const { ended } = await run();
     rmSync(directory, { recursive: true });
     await clock.step();
-    await clock.awaited();
+    await clock.untilSleeping();
     stopping.abort();
     await expect(ended).rejects.toThrow(CAUSE());
   });
@@ -161,7 +161,7 @@ describe('the file of the readiness probe', () => {
       await files.setMissing(missing);
       rmSync(pathOf('ready'), { force: true });
       await clock.step();
-      await clock.awaited();
+      await clock.untilSleeping();
       expect(isThere('ready')).toBe(what === 'comes back');
     },
   );

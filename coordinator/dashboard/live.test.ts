@@ -92,7 +92,7 @@ describe('a page that is open', () => {
     const { clock, cookie, get } = await started();
     const { next } = eventsOf(await get('/live?of=%2F', cookie));
     await next();
-    await clock.awaited();
+    await clock.untilSleeping();
     clock.advance(SESSION_MS);
     let event = await next();
     while (event === 'event: alive\ndata: ' || event?.startsWith('event: mark'))

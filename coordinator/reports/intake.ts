@@ -120,7 +120,7 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
       if (!wantsFull && acceptance.outcome !== 'stale') keepObserved(deps, pod, { report, at });
       if (deps.term() === undefined) sendOn(context.req.header(OTHERS_HEADER), acceptance);
       else if (report.commentsLost && !wantsFull) deps.onCommentsLost(pod, report.commentsLost);
-      tellAsides(deps, pod, { report, acceptance });
+      tellBesideRules(deps, pod, { report, acceptance });
       const answer: ReportAnswer = {
         epoch,
         version: REPORT_VERSION,
@@ -252,7 +252,7 @@ const leadersPart = (
   };
 };
 
-const tellAsides = (
+const tellBesideRules = (
   {
     onStateFolder,
     onUnreadOthers,

@@ -23,8 +23,8 @@ const removed = report([word({ state: 'Removed', reason: 'Removed' })]);
 const deleted = rule({ deletedAt: NOW - STARTED_UNSEEN_MS });
 
 const decideFor = (pods: readonly Partial<PodCase>[], subject = deleted): Decision => {
-  const { pods: all, reports, awaited } = factsOf(pods);
-  return decide(subject, all, reports, context({ awaited }));
+  const { pods: all, reports, missingReports } = factsOf(pods);
+  return decide(subject, all, reports, context({ missingReports }));
 };
 
 describe('a rule that is being deleted goes', () => {
@@ -174,12 +174,12 @@ describe('a rule that is being deleted stays', () => {
 
   it('however long ago, while a coordinator that has just begun to lead may not have received a report of its agent', () => {
     const agent = { state: 'never-started', scheduled: true } as const;
-    const starting = { pod: cnfPod('a', { ready: false, agent }), awaited: true };
+    const starting = { pod: cnfPod('a', { ready: false, agent }), reportMissing: true };
     expect(decideFor([starting])).toMatchObject({
       remove: false,
       blockers: [{ pod: 'a', reason: 'AgentStarting' }],
     });
-    expect(decideFor([{ ...starting, awaited: false }])).toMatchObject({ remove: true });
+    expect(decideFor([{ ...starting, reportMissing: false }])).toMatchObject({ remove: true });
   });
 });
 
@@ -226,8 +226,8 @@ describe('whatever is known', () => {
     said?.rules.get(deleted.uid)?.state === 'Removed' &&
     said.rules.get(deleted.uid)?.revision === deleted.revision &&
     !isOfEarlierRun(said, pod.agent);
-  const hasNeverStarted = ({ pod: { agent }, report: said, awaited }: PodCase): boolean =>
-    agent.state === 'never-started' && !said && !(agent.scheduled && awaited);
+  const hasNeverStarted = ({ pod: { agent }, report: said, reportMissing }: PodCase): boolean =>
+    agent.state === 'never-started' && !said && !(agent.scheduled && reportMissing);
   const harmless = (facts: PodCase): boolean =>
     facts.pod.finished || facts.pod.agent.state === 'missing' || hasNeverStarted(facts);
 
@@ -253,7 +253,7 @@ describe('whatever is known', () => {
         index === 0 ? { ...pod, report: { ...removed, clock: clockOfRun(9) } } : pod,
       );
       expect(!before.remove || decideFor(moreReported).remove).toBe(true);
-      const morePods = [...pods, { pod: cnfPod('zz'), report: undefined, awaited: false }];
+      const morePods = [...pods, { pod: cnfPod('zz'), report: undefined, reportMissing: false }];
       expect(decideFor(morePods).remove).toBe(false);
     });
   });

@@ -27,7 +27,10 @@ export type Decision = {
   recheckInMs: number | undefined;
 };
 
-export type DecideContext = Pick<RollupContext, 'now' | 'monotonic' | 'silentAfterMs' | 'awaited'>;
+export type DecideContext = Pick<
+  RollupContext,
+  'now' | 'monotonic' | 'silentAfterMs' | 'missingReports'
+>;
 
 /**
  * An agent that starts after the deletion sees the rule as being deleted and never applies it. One
@@ -48,7 +51,8 @@ export const decide = (
   if (rule.deletedAt === undefined)
     return { remove: false, blockers: [], remarks: [], candidates: 0, recheckInMs: undefined };
   const settlesInMs = rule.deletedAt + STARTED_UNSEEN_MS - context.now;
-  const isUnsettled = ({ uid }: CnfPod): boolean => settlesInMs > 0 || context.awaited.has(uid);
+  const isUnsettled = ({ uid }: CnfPod): boolean =>
+    settlesInMs > 0 || context.missingReports.has(uid);
   const candidates = countedFor(rule, pods)
     .filter((pod) => canHold(pod, reports.get(pod.uid), isUnsettled(pod)))
     .sort((one, other) => (one.name < other.name ? -1 : 1));

@@ -71,8 +71,8 @@ describe('whatever is known', () => {
     fc.assert(
       fc.property(anyRule, podFacts, (subject, pods) => {
         fc.pre(subject.deletedAt === undefined && subject.purpose !== undefined);
-        const { pods: all, reports, awaited } = factsOf(pods);
-        const now = context({ awaited });
+        const { pods: all, reports, missingReports } = factsOf(pods);
+        const now = context({ missingReports });
         const live = all.filter(({ finished, terminating }) => !finished && !terminating);
         const onEach = live.every(
           (pod) => podSync([subject], pod, reports.get(pod.uid), now).inSync,
@@ -86,10 +86,10 @@ describe('whatever is known', () => {
   it('takes a pod for in sync with several rules exactly when it is with each', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 3 }), podFacts, (rules, pods) => {
-        const { pods: all, reports, awaited } = factsOf(pods);
+        const { pods: all, reports, missingReports } = factsOf(pods);
         for (const pod of all) {
           const syncOf = (asked: typeof rules) =>
-            podSync(asked, pod, reports.get(pod.uid), context({ awaited })).inSync;
+            podSync(asked, pod, reports.get(pod.uid), context({ missingReports })).inSync;
           expect(syncOf(rules)).toBe(rules.every((one) => syncOf([one])));
         }
       }),

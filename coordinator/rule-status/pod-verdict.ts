@@ -44,7 +44,7 @@ export type RollupContext = {
   /** A report older than this is not fresh. */
   silentAfterMs: number;
   /** Uids of pods that were there when the coordinator began to lead and have time left. */
-  awaited: ReadonlySet<string>;
+  missingReports: ReadonlySet<string>;
 };
 
 export const podVerdict = (
@@ -54,7 +54,7 @@ export const podVerdict = (
   context: RollupContext,
 ): PodVerdict => {
   const { name } = pod;
-  if (isAwaited(pod, report, context) && isCurrent(rule) && rule.status?.inSync)
+  if (isReportMissing(pod, report, context) && isCurrent(rule) && rule.status?.inSync)
     return { pod: name, problem: undefined, hasGeneration: true, since: undefined };
   const word = report?.rules.get(rule.uid);
   const facts: Facts = { rule, pod, report, word, context };
@@ -93,15 +93,15 @@ export const isCurrent = ({ status, generation }: Rule): boolean =>
   status?.observedGeneration === generation;
 
 /** No problem of the pod is known: this coordinator has not led for long enough to hear it. */
-export const isAwaited = (
+export const isReportMissing = (
   pod: CnfPod,
   report: PodReport | undefined,
-  context: Pick<RollupContext, 'awaited' | 'monotonic' | 'silentAfterMs'>,
+  context: Pick<RollupContext, 'missingReports' | 'monotonic' | 'silentAfterMs'>,
 ): boolean =>
   (!report || isSilent(report, context)) &&
   pod.ready &&
   pod.agent.state !== 'missing' &&
-  context.awaited.has(pod.uid);
+  context.missingReports.has(pod.uid);
 
 type Facts = {
   rule: Rule;

@@ -44,8 +44,8 @@ const roll = (
   changes: Partial<Rule> = {},
   time: { now?: number; monotonic?: number } = {},
 ): RuleStatus => {
-  const { pods: all, reports, awaited } = factsOf(pods);
-  return rollup(rule(changes), all, reports, context({ awaited, ...time }));
+  const { pods: all, reports, missingReports } = factsOf(pods);
+  return rollup(rule(changes), all, reports, context({ missingReports, ...time }));
 };
 
 /** In sync on a and b, as a former coordinator wrote it. */
@@ -130,8 +130,8 @@ describe('a rule that all live pods have', () => {
     ]);
     const notReady = { ...b, ready: false, notReady: 'container sdewan-agent is not ready' };
     expect(tunnelOf(roll([{ pod: notReady, report: down }]))).toMatchObject([false, no]);
-    const awaited = roll([{ awaited: true }], { status: isDown });
-    expect(tunnelOf(awaited)).toMatchObject([true, no]);
+    const missingReports = roll([{ reportMissing: true }], { status: isDown });
+    expect(tunnelOf(missingReports)).toMatchObject([true, no]);
   });
 
   it('was applied when the last pod first reported so', () => {
@@ -431,27 +431,29 @@ it('names ten pods, groups those with the same problem, and counts all', () => {
 });
 
 describe('after a start of the coordinator', () => {
-  const awaiting = [{ awaited: true }, { pod: b, awaited: true }];
+  const awaiting = [{ reportMissing: true }, { pod: b, reportMissing: true }];
 
   it('keeps a rule in sync while a pod has time left to report', () => {
     expect(roll(awaiting, { status: inSyncStatus })).toEqual(inSyncStatus);
     const half = roll([{ report: applied }, { pod: b, report: report([]) }]);
     expect(roll(awaiting, { status: half })).toEqual(half);
-    expect(roll([{ report: applied }, { pod: b, awaited: true }], { status: half })).toEqual(half);
+    expect(roll([{ report: applied }, { pod: b, reportMissing: true }], { status: half })).toEqual(
+      half,
+    );
   });
 
   it('takes a report of a time before that for none', () => {
     const longAgo = { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 };
     const old = report([], { receivedAt: longAgo });
-    const pods = [{ report: applied }, { pod: b, report: old, awaited: true }];
+    const pods = [{ report: applied }, { pod: b, report: old, reportMissing: true }];
     expect(roll(pods, { status: inSyncStatus })).toEqual(inSyncStatus);
     expect(roll(pods, { status: undefined })).toMatchObject({ inSync: false });
-    const reporting = [{ report: applied }, { pod: b, report: report([]), awaited: true }];
+    const reporting = [{ report: applied }, { pod: b, report: report([]), reportMissing: true }];
     expect(roll(reporting, { status: inSyncStatus }).inSync).toBe(false);
   });
 
   it('waits for a pod that may still have a deleted rule, and does not for other rules', () => {
-    const going = { pod: cnfPod('b', { terminating: true }), awaited: true };
+    const going = { pod: cnfPod('b', { terminating: true }), reportMissing: true };
     const finished = { ...going, pod: cnfPod('b', { finished: true }) };
     const deletedAt = NOW - 30_000;
     const removing = roll([{ report: report([]) }, { ...going, report: applied }], { deletedAt });
@@ -462,7 +464,7 @@ describe('after a start of the coordinator', () => {
   });
 
   it('names a pod without agent at once', () => {
-    const missing = { pod: cnfPod('b', { agent: { state: 'missing' } }), awaited: true };
+    const missing = { pod: cnfPod('b', { agent: { state: 'missing' } }), reportMissing: true };
     const status = roll([{ report: applied }, missing], { status: inSyncStatus });
     expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: 'AgentMissing' }]);
   });
@@ -473,8 +475,11 @@ describe('after a start of the coordinator', () => {
   });
 
   it('reports a known problem at once', () => {
-    const unready = { pod: cnfPod('b', { ready: false, notReady: 'gone bad' }), awaited: true };
-    const status = roll([{ awaited: true }, unready], { status: inSyncStatus });
+    const unready = {
+      pod: cnfPod('b', { ready: false, notReady: 'gone bad' }),
+      reportMissing: true,
+    };
+    const status = roll([{ reportMissing: true }, unready], { status: inSyncStatus });
     expect(status).toMatchObject({ inSync: false, pods: { summary: '1/2' } });
     expect(status).not.toHaveProperty('appliedVersion');
   });
@@ -562,7 +567,7 @@ describe('whatever is known', () => {
   it('takes no rule for in sync, nor applied, with a live pod that is not ready', () => {
     check((subject, pods) => {
       fc.pre(live(pods).some(({ pod }) => !pod.ready));
-      fc.pre(!pods.some(({ awaited, report: said }) => awaited && !isFresh(said)));
+      fc.pre(!pods.some(({ reportMissing, report: said }) => reportMissing && !isFresh(said)));
       const status = rollFacts(subject, pods);
       expect(status.inSync).toBe(false);
       expect(status).not.toHaveProperty('appliedVersion');
@@ -570,11 +575,11 @@ describe('whatever is known', () => {
     });
   });
 
-  it('takes a rule for in sync when each live pod freshly reports this revision and generation, or is awaited and was in sync', () => {
+  it('takes a rule for in sync when each live pod freshly reports this revision and generation, or its report is missing and it was in sync', () => {
     check((subject, pods) => {
       const all = live(pods);
-      const stays = ({ report: said, awaited }: PodCase): boolean =>
-        awaited &&
+      const stays = ({ report: said, reportMissing }: PodCase): boolean =>
+        reportMissing &&
         !isFresh(said) &&
         subject.status?.inSync === true &&
         subject.status.observedGeneration === subject.generation;

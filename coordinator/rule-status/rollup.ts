@@ -14,7 +14,7 @@ import { countedFor } from '../sources/ownerless-pods.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
 import { conditionsOf, type ConditionNow } from './conditions.ts';
 import {
-  isAwaited,
+  isReportMissing,
   isCurrent,
   podVerdict,
   type PodVerdict,
@@ -50,7 +50,7 @@ const statusOf = (
   const concerned = rule.deletedAt === undefined ? live : counted.filter((pod) => !pod.finished);
   // A coordinator that has just started knows less than the one that wrote this status; only
   // `inSync: true` is computed anew.
-  const unreported = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
+  const unreported = concerned.some((pod) => isReportMissing(pod, reports.get(pod.uid), context));
   if (unreported && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)
     return rule.status;
   if (rule.deletedAt !== undefined)

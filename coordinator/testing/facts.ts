@@ -24,7 +24,7 @@ export const context = (changes: Partial<RollupContext> = {}): RollupContext => 
   now: NOW,
   monotonic: UPTIME,
   silentAfterMs: SILENT_AFTER,
-  awaited: new Set(),
+  missingReports: new Set(),
   ...changes,
 });
 
@@ -113,7 +113,7 @@ export const reportsOf = (
   new Map(entries.flatMap(([pod, said]) => (said ? [[pod.uid, said]] : [])));
 
 /** What may be known of one pod: small values, so that coincidences are found. */
-export type PodCase = { pod: CnfPod; report: PodReport | undefined; awaited: boolean };
+export type PodCase = { pod: CnfPod; report: PodReport | undefined; reportMissing: boolean };
 
 const agents = fc.oneof(
   fc.constant({ state: 'missing' } as const),
@@ -154,15 +154,15 @@ export const podFacts: fc.Arbitrary<PodCase[]> = fc
       finished: fc.boolean(),
       agent: agents,
       report: fc.option(reports, { nil: undefined }),
-      awaited: fc.boolean(),
+      reportMissing: fc.boolean(),
     }),
     { selector: ({ name }) => name, maxLength: 4 },
   )
   .map((pods) =>
-    pods.map(({ name, report: said, awaited, ...changes }) => ({
+    pods.map(({ name, report: said, reportMissing, ...changes }) => ({
       pod: cnfPod(name, { ...changes, notReady: changes.ready ? '' : 'the pod is not ready' }),
       report: said,
-      awaited,
+      reportMissing,
     })),
   );
 
@@ -172,13 +172,15 @@ export const factsOf = (
 ): {
   pods: readonly CnfPod[];
   reports: ReadonlyMap<string, PodReport>;
-  awaited: ReadonlySet<string>;
+  missingReports: ReadonlySet<string>;
 } => {
   const facts = given.map(({ pod = cnfPod('a'), ...rest }) => ({ pod, ...rest }));
   return {
     pods: facts.map(({ pod }) => pod),
     reports: reportsOf(facts.map(({ pod, report: said }) => [pod, said])),
-    awaited: new Set(facts.filter(({ awaited }) => awaited).map(({ pod }) => pod.uid)),
+    missingReports: new Set(
+      facts.filter(({ reportMissing }) => reportMissing).map(({ pod }) => pod.uid),
+    ),
   };
 };
 

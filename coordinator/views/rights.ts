@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { DEBUG_ROLE, VIEWER_ROLE } from '#shared/names.ts';
 import { kinds } from '#shared/resources/registry.ts';
-import { debugRules, READ, viewerRules, type RoleRule } from '#shared/resources/people-rules.ts';
+import { debugRules, READ, viewerRules, type RoleRule } from '#shared/resources/user-roles.ts';
 
 /** `namespace`: undefined for all. */
 export type Lacking = {

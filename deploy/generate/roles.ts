@@ -5,7 +5,7 @@
  */
 import { AGENT_KEYS_ROLE, AGENT_ROLE, DEBUG_ROLE, VIEWER_ROLE } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
-import { debugRules, viewerRules, type RoleRule } from '#shared/resources/people-rules.ts';
+import { debugRules, viewerRules, type RoleRule } from '#shared/resources/user-roles.ts';
 
 type Named = { group: string; plural: string };
 

@@ -19,7 +19,7 @@ import { COORDINATOR_CA_CONFIG_MAP, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Counters } from '#shared/protocol/counters.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createOrders } from '../../agent/report/answered-fields.ts';
+import { createOrderCheck } from '../../agent/report/answered-fields.ts';
 import { createBoot } from '../../agent/report/boot.ts';
 import { createChangeLog } from '../../agent/report/change-times.ts';
 import { createReportClient } from '../../agent/report/client.ts';
@@ -139,7 +139,7 @@ const report = async ({ metadata }: Pod, urls: readonly URL[]): Promise<void> =>
     nextSequence: () => (sequence += 1),
     purpose: labels[PURPOSE_LABEL] ?? '',
     heartbeatMs: 10_000,
-    isOrder: createOrders(systemClock),
+    isOrder: createOrderCheck(systemClock),
     changes: createChangeLog(systemClock),
     counters: counters.current,
     onCommentsReported: async () => {},

@@ -28,7 +28,7 @@ const isUnitTest = (file: string): boolean =>
   /^(agent|coordinator|shared|deploy)\/.*\.test\.ts$/.test(file);
 
 /** What docs/ says is run where a suite has it among its inputs. */
-const isForPeople = (file: string): boolean =>
+const isForUsers = (file: string): boolean =>
   file.endsWith('.md') && !file.startsWith('docs/') && file !== 'README.md';
 
 /** @throws where `root` is no clone: git lists the files */
@@ -37,7 +37,7 @@ export const filesOf = (root: string, paths: readonly string[]): string[] => {
   const listed = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64_000_000 });
   if (listed.status !== 0) throw new Error(`git cannot list the inputs: ${listed.stderr}`);
   return [...new Set(listed.stdout.split('\0'))]
-    .filter((file) => file !== '' && !isUnitTest(file) && !isForPeople(file))
+    .filter((file) => file !== '' && !isUnitTest(file) && !isForUsers(file))
     .filter((file) => existsSync(path.join(root, file)))
     .sort();
 };

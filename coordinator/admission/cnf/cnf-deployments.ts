@@ -14,7 +14,7 @@ import {
   type CnfUpdates,
 } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
-import { keepProblem } from '../../controllers/network-ports/keepers.ts';
+import { keepProblem } from '../../controllers/network-ports/keep-addresses.ts';
 import { deployments } from '../../sources/workload.ts';
 import { windowProblem } from '../../controllers/fleet/updates/window.ts';
 import { denied } from '../decide.ts';

@@ -11,7 +11,7 @@ import { withPurpose } from '#shared/inject/purpose.ts';
 import { templateWarnings } from '#shared/inject/warnings.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { keepProblem } from '../../controllers/network-ports/keepers.ts';
+import { keepProblem } from '../../controllers/network-ports/keep-addresses.ts';
 import { keysWarning } from '../../sources/key-access.ts';
 import { DEFAULT_SERVICE_ACCOUNT, workloadOf, type Workload } from '../../sources/workload.ts';
 import { denied } from '../decide.ts';

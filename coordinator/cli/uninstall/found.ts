@@ -139,7 +139,7 @@ const deploymentSchema = z.looseObject({
 });
 
 /** Those of people: the coordinator makes the others of them. */
-export const findRulesOfPeople = async (finder: Finder): Promise<Found[]> =>
+export const findUsersRules = async (finder: Finder): Promise<Found[]> =>
   (await findAllOf(finder, await ownCrds(finder))).filter(({ object }) => !isManaged(object));
 
 /** Without it no agent can report, and no finalizer is removed. */

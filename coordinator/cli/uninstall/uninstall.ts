@@ -16,7 +16,7 @@ import {
   coordinatorIsThere,
   deploymentKinds,
   findRules,
-  findRulesOfPeople,
+  findUsersRules,
   hasFailed,
   isOfNetworkPolicies,
   isDeleting,
@@ -97,7 +97,7 @@ const noRules =
   (options: UninstallOptions): Step =>
   async () => {
     const { say } = options;
-    const found = await findRulesOfPeople(options);
+    const found = await findUsersRules(options);
     if (found.length === 0) return true;
     say('nothing is changed, since there are rules:');
     sayNames(options, found.map(nameOf));

@@ -41,7 +41,7 @@ it('asks no pod for a rule that is being deleted', () => {
 
 it('takes an agent without a report for silent, unless this coordinator waits for it', () => {
   expect(of(undefined).link).toBe('Silent');
-  expect(of(undefined, context({ awaited: new Set([pod.uid]) })).link).toBe('Unknown');
+  expect(of(undefined, context({ missingReports: new Set([pod.uid]) })).link).toBe('Unknown');
   const long = report([word()], {
     receivedAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: 0 },
   });

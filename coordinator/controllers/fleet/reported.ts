@@ -37,5 +37,5 @@ const linkOf = (
   context: RollupContext,
 ): FleetPod['link'] => {
   if (report !== undefined && !isSilent(report, context)) return 'Connected';
-  return context.awaited.has(uid) ? 'Unknown' : 'Silent';
+  return context.missingReports.has(uid) ? 'Unknown' : 'Silent';
 };

@@ -20,7 +20,7 @@ it('leaves nothing on the signal of the program, however long policies are not a
   policySources.join({ ...nothing, isWanted: () => false });
   const running = policySources.run(end.signal);
   for (let second = 0; second < 100; second += 1) await clock.step();
-  await clock.awaited();
+  await clock.untilSleeping();
   expect(getEventListeners(end.signal, 'abort')).toHaveLength(1);
   end.abort();
   await expect(running).resolves.toBeUndefined();

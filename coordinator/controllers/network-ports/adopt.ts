@@ -9,7 +9,7 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import type { Claims } from './claims.ts';
 import { claimOf, nameOfPod, refusedTo, shareExceeded } from './decide.ts';
 import { indexesOfPod } from './foreign.ts';
-import type { Keepers } from './keepers.ts';
+import type { Keepers } from './keep-addresses.ts';
 import { presentOf, type PortPod, type PresentAddresses } from './objects.ts';
 import type { PortSources } from './sources.ts';
 import { addressesAt, commonIndexOf, macAt, type Plan } from './subnets.ts';

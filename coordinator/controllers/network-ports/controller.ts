@@ -41,7 +41,7 @@ import {
   type WaitingPod,
 } from './decide.ts';
 import { createAnnouncer } from './events.ts';
-import { createKeepers, type Keepers } from './keepers.ts';
+import { createKeepers, type Keepers } from './keep-addresses.ts';
 import type { PortMetrics } from './metrics.ts';
 import { isAdopted, statusOf, type NetworkFacts } from './network-status.ts';
 import { createAttachments, type Attachments } from './attachments.ts';

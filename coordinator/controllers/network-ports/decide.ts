@@ -7,7 +7,7 @@ import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { isReleased, type Claims } from './claims.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
-import type { Keeper } from './keepers.ts';
+import type { Keeper } from './keep-addresses.ts';
 import { claimInNeutron, isAskedInNeutron } from './neutron/claim.ts';
 import {
   addressesAt,

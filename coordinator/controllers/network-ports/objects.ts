@@ -21,7 +21,7 @@ import { controllerIn, podResource } from '../../sources/workload.ts';
 import { multusEntriesIn, nodusEntriesIn } from '../../sources/second-addresses.ts';
 import { asksOf, MAX_ASK_LENGTH, type Ask, type AskTexts } from './asks.ts';
 import { OUT_OF_SERVICE } from './decide.ts';
-import { keepIn, type Keep } from './keepers.ts';
+import { keepIn, type Keep } from './keep-addresses.ts';
 
 export type PresentAddresses = {
   name: string;

@@ -7,7 +7,7 @@ import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts'
 import { Claims } from './claims.ts';
 import type { Decision, KnownNetwork, View, Wait, WaitingPod } from './decide.ts';
 import { NO_FOREIGN } from './foreign.ts';
-import type { Keeper } from './keepers.ts';
+import type { Keeper } from './keep-addresses.ts';
 import { addressesAt, planOf, portName, randomMac } from './subnets.ts';
 
 export const networkObject = (

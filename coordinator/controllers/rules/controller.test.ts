@@ -17,7 +17,7 @@ import type { RuleVersion } from '../../sources/rules.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
 import { sentReport, cnfPod, word } from '../../testing/facts.ts';
 import { ruleObject, ruleResource } from '../../testing/rule-object.ts';
-import { Awaited } from './missing-reports.ts';
+import { MissingReports } from './missing-reports.ts';
 import { RuleFacts } from './facts.ts';
 import { RulesController } from './controller.ts';
 
@@ -118,7 +118,7 @@ beforeEach(() => {
   const facts = new RuleFacts({
     pods,
     reports,
-    awaited: new Awaited({ silentAfterMs: 60_000 }),
+    missingReports: new MissingReports({ silentAfterMs: 60_000 }),
     silentAfterMs: 60_000,
     clock,
   });

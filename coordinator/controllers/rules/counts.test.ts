@@ -3,25 +3,25 @@ import type { RuleStatus } from '#shared/protocol/status.ts';
 import { NOW, rule, sentReport, cnfPod } from '../../testing/facts.ts';
 import type { Rule } from '../../sources/rule.ts';
 import { Reports } from '../../reports/reports.ts';
-import { Awaited } from './missing-reports.ts';
+import { MissingReports } from './missing-reports.ts';
 import { agesOf, censusOf, stalledRules } from './counts.ts';
 
 const SILENT_AFTER = 1_000;
 
 it('counts a pod that does not report as silent when its time is up, whether or not this leader ever received a report of it', () => {
   const reports = new Reports({ silentAfterMs: SILENT_AFTER });
-  const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
+  const missingReports = new MissingReports({ silentAfterMs: SILENT_AFTER });
   const pods = [cnfPod('a'), cnfPod('b'), cnfPod('c'), cnfPod('gone', { terminating: true })];
   const silentAt = (monotonic: number): number =>
-    censusOf(pods, reports, { monotonic, silentAfterMs: SILENT_AFTER, awaited }).find(
+    censusOf(pods, reports, { monotonic, silentAfterMs: SILENT_AFTER, missingReports }).find(
       ([{ state }]) => state === 'silent',
     )?.[1] ?? 0;
-  awaited.begin(pods.slice(1));
+  missingReports.begin(pods.slice(1));
   reports.accept('uid-a', sentReport(), { monotonic: 0, wall: NOW });
   expect(silentAt(0)).toBe(0);
-  awaited.listened(SILENT_AFTER);
+  missingReports.listened(SILENT_AFTER);
   expect(silentAt(SILENT_AFTER)).toBe(2);
-  awaited.settle('uid-c');
+  missingReports.settle('uid-c');
   expect(silentAt(SILENT_AFTER + 1)).toBe(2);
 });
 
@@ -89,8 +89,8 @@ it('tells the oldest rule out of sync, deletion and report of each CNF, and noth
 
 it('counts a pod whose OpenWRT does not answer as long as its agent says so', () => {
   const reports = new Reports({ silentAfterMs: SILENT_AFTER });
-  const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
-  const context = { monotonic: 0, silentAfterMs: SILENT_AFTER, awaited };
+  const missingReports = new MissingReports({ silentAfterMs: SILENT_AFTER });
+  const context = { monotonic: 0, silentAfterMs: SILENT_AFTER, missingReports };
   const unreachable = (): number | undefined =>
     censusOf([cnfPod('a'), cnfPod('b')], reports, context).find(
       ([{ state }]) => state === 'unreachable',

@@ -5,7 +5,7 @@ import type { Condition, ConditionType } from '#shared/protocol/status.ts';
 import { isSilent, type RollupContext } from '../../rule-status/pod-verdict.ts';
 import type { Reports } from '../../reports/reports.ts';
 import type { Rule } from '../../sources/rule.ts';
-import type { Awaited } from './missing-reports.ts';
+import type { MissingReports } from './missing-reports.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
 
 type KnownRules = {
@@ -117,12 +117,12 @@ export const censusOf = (
   pods: readonly CnfPod[],
   reports: Reports,
   context: Pick<RollupContext, 'monotonic' | 'silentAfterMs'> & {
-    awaited: Pick<Awaited, 'isOverdue'>;
+    missingReports: Pick<MissingReports, 'isOverdue'>;
   },
 ): (readonly [PodLabels, number])[] => {
   const isSilentNow = ({ uid }: CnfPod): boolean => {
     const report = reports.of(uid);
-    return report ? isSilent(report, context) : context.awaited.isOverdue(uid);
+    return report ? isSilent(report, context) : context.missingReports.isOverdue(uid);
   };
   const live = pods.filter(isLive);
   const groups = Map.groupBy(live, ({ namespace, purpose }) =>

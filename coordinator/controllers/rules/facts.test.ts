@@ -3,7 +3,7 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import type { RuleState } from '#shared/protocol/report.ts';
 import { Reports } from '../../reports/reports.ts';
 import { sentReport, rule, cnfPod } from '../../testing/facts.ts';
-import { Awaited } from './missing-reports.ts';
+import { MissingReports } from './missing-reports.ts';
 import { RuleFacts } from './facts.ts';
 
 const own = cnfPod('own');
@@ -44,8 +44,14 @@ beforeEach(() => {
     ofNamespace: () => [own, foreign],
     look: async () => [own, foreign],
   };
-  const awaited = new Awaited({ silentAfterMs: 60_000 });
-  facts = new RuleFacts({ pods, reports, awaited, silentAfterMs: 60_000, clock: systemClock });
+  const missingReports = new MissingReports({ silentAfterMs: 60_000 });
+  facts = new RuleFacts({
+    pods,
+    reports,
+    missingReports,
+    silentAfterMs: 60_000,
+    clock: systemClock,
+  });
 });
 
 it('pods of another purpose do not count for a rule', () => {

@@ -9,12 +9,12 @@ import type { CnfPods } from '../../sources/cnf-pods.ts';
 import type { Reports } from '../../reports/reports.ts';
 import type { Rule } from '../../sources/rule.ts';
 import type { CnfPod } from '../../sources/cnf-pod.ts';
-import type { Awaited } from './missing-reports.ts';
+import type { MissingReports } from './missing-reports.ts';
 
 export type FactsDeps = {
   pods: Pick<CnfPods, 'ofPurpose' | 'ofNamespace' | 'look'>;
   reports: Reports;
-  awaited: Awaited;
+  missingReports: MissingReports;
   silentAfterMs: number;
   clock: Clock;
 };
@@ -64,12 +64,12 @@ export class RuleFacts {
   }
 
   #context(): RollupContext {
-    const { awaited, clock, silentAfterMs } = this.#deps;
+    const { missingReports, clock, silentAfterMs } = this.#deps;
     return {
       now: clock.now(),
       monotonic: clock.monotonic(),
       silentAfterMs,
-      awaited: awaited.uids,
+      missingReports: missingReports.uids,
     };
   }
 }

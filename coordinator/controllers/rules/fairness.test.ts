@@ -9,7 +9,7 @@ import { createMetrics } from '../../metrics.ts';
 import { Reports } from '../../reports/reports.ts';
 import { ruleObject, ruleResource } from '../../testing/rule-object.ts';
 import { ruleOf } from '../../sources/rule.ts';
-import { Awaited } from './missing-reports.ts';
+import { MissingReports } from './missing-reports.ts';
 import { RuleFacts } from './facts.ts';
 import { RulesController } from './controller.ts';
 
@@ -45,7 +45,7 @@ const writesBefore = async (one: RuleObject): Promise<number> => {
   const facts = new RuleFacts({
     pods: { ofPurpose: () => [], ofNamespace: () => [], look: async () => [] },
     reports,
-    awaited: new Awaited({ silentAfterMs: 60_000 }),
+    missingReports: new MissingReports({ silentAfterMs: 60_000 }),
     silentAfterMs: 60_000,
     clock: systemClock,
   });

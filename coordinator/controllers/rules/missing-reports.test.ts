@@ -2,54 +2,58 @@ import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { cnfPod } from '../../testing/facts.ts';
-import { Awaited, LAST_MS } from './missing-reports.ts';
+import { MissingReports, LAST_MS } from './missing-reports.ts';
 
 const SILENT_AFTER = 20_000;
 const STEP_MS = 100;
 const RENEWED_WITHIN = 2_200;
 
 describe('a replica that leads', () => {
-  let awaited: Awaited;
+  let missingReports: MissingReports;
 
   beforeEach(() => {
-    awaited = new Awaited({ silentAfterMs: 1_000 });
-    awaited.begin([cnfPod('a'), cnfPod('b'), cnfPod('bare', { agent: { state: 'missing' } })]);
+    missingReports = new MissingReports({ silentAfterMs: 1_000 });
+    missingReports.begin([
+      cnfPod('a'),
+      cnfPod('b'),
+      cnfPod('bare', { agent: { state: 'missing' } }),
+    ]);
   });
 
   it('awaits the pods that can report, until they have', () => {
-    expect([...awaited.uids]).toEqual(['uid-a', 'uid-b']);
-    awaited.settle('uid-a');
-    expect([...awaited.uids]).toEqual(['uid-b']);
+    expect([...missingReports.uids]).toEqual(['uid-a', 'uid-b']);
+    missingReports.settle('uid-a');
+    expect([...missingReports.uids]).toEqual(['uid-b']);
   });
 
   it('gives those whose time is up once, and they are overdue until they report', () => {
-    awaited.settle('uid-b');
-    expect(awaited.listened(999)).toEqual([]);
-    expect(awaited.isOverdue('uid-a')).toBe(false);
-    expect(awaited.listened(1)).toEqual(['uid-a']);
-    expect(awaited.listened(1)).toEqual([]);
-    expect([awaited.uids.size, awaited.isOverdue('uid-a')]).toEqual([0, true]);
-    awaited.settle('uid-a');
-    expect([awaited.isOverdue('uid-a'), awaited.write()]).toEqual([false, '']);
+    missingReports.settle('uid-b');
+    expect(missingReports.listened(999)).toEqual([]);
+    expect(missingReports.isOverdue('uid-a')).toBe(false);
+    expect(missingReports.listened(1)).toEqual(['uid-a']);
+    expect(missingReports.listened(1)).toEqual([]);
+    expect([missingReports.uids.size, missingReports.isOverdue('uid-a')]).toEqual([0, true]);
+    missingReports.settle('uid-a');
+    expect([missingReports.isOverdue('uid-a'), missingReports.write()]).toEqual([false, '']);
   });
 
   it('awaits no pod when it leads no more, and leaves to the next one what was', () => {
-    awaited.listened(200);
-    const left = awaited.write();
-    awaited.read(left);
-    awaited.end();
-    expect([awaited.uids.size, awaited.isOverdue('uid-a')]).toEqual([0, false]);
-    expect(awaited.listened(5_000)).toEqual([]);
-    expect(awaited.write()).toBe(left);
+    missingReports.listened(200);
+    const left = missingReports.write();
+    missingReports.read(left);
+    missingReports.end();
+    expect([missingReports.uids.size, missingReports.isOverdue('uid-a')]).toEqual([0, false]);
+    expect(missingReports.listened(5_000)).toEqual([]);
+    expect(missingReports.write()).toBe(left);
   });
 });
 
 describe('what is left to the next one', () => {
-  const next = (left: string): Awaited => {
-    const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
-    awaited.read(left);
-    awaited.begin([cnfPod('a'), cnfPod('b')]);
-    return awaited;
+  const next = (left: string): MissingReports => {
+    const missingReports = new MissingReports({ silentAfterMs: SILENT_AFTER });
+    missingReports.read(left);
+    missingReports.begin([cnfPod('a'), cnfPod('b')]);
+    return missingReports;
   };
 
   it.each(['', '{', '[]', '{"uid-a":"x"}', '{"uid-a":-1}'])('may be of anybody: %j', (left) => {
@@ -57,17 +61,17 @@ describe('what is left to the next one', () => {
   });
 
   it('is the time that is used up, of those only that have not reported and are still there', () => {
-    const awaited = next('{"uid-a":2000,"uid-b":500,"uid-gone":9}');
-    awaited.settle('uid-b');
-    expect(JSON.parse(awaited.write())).toEqual({ 'uid-a': 2_000 + LAST_MS });
+    const missingReports = next('{"uid-a":2000,"uid-b":500,"uid-gone":9}');
+    missingReports.settle('uid-b');
+    expect(JSON.parse(missingReports.write())).toEqual({ 'uid-a': 2_000 + LAST_MS });
   });
 
   it('is of bounded size, and of those first that have least time left', () => {
-    const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
+    const missingReports = new MissingReports({ silentAfterMs: SILENT_AFTER });
     const pods = Array.from({ length: 5_000 }, (_, at) => cnfPod(`pod-${at}`));
-    awaited.read('{"uid-pod-4999":1000}');
-    awaited.begin(pods);
-    const left = awaited.write();
+    missingReports.read('{"uid-pod-4999":1000}');
+    missingReports.begin(pods);
+    const left = missingReports.write();
     expect(Object.keys(JSON.parse(left))).toHaveLength(2_000);
     expect(JSON.parse(left)).toHaveProperty('uid-pod-4999', 1_000 + LAST_MS);
   });
@@ -97,26 +101,28 @@ function* lead(lives: readonly Life[]): Generator<Moment> {
   let since = { isReceiver: true, ledMs: 0 };
   let sinceKnown = { ledMs: 0, lives: 0 };
   for (const { lastsMs, reports } of lives) {
-    const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
+    const missingReports = new MissingReports({ silentAfterMs: SILENT_AFTER });
     let reportedAt: number | undefined;
-    awaited.read(lease);
-    lease = awaited.write();
-    awaited.begin([pod]);
+    missingReports.read(lease);
+    lease = missingReports.write();
+    missingReports.begin([pod]);
     sinceKnown.lives += 1;
     if (since.isReceiver) since = { isReceiver: false, ledMs: 0 };
     for (let at = 0; at <= lastsMs; at += STEP_MS) {
       if (reports.includes(at)) {
-        awaited.settle(pod.uid);
+        missingReports.settle(pod.uid);
         [reportedAt, since] = [at, { isReceiver: true, ledMs: 0 }];
       }
-      if (at % 1_000 === 0 && at > 0) awaited.listened(1_000);
+      if (at % 1_000 === 0 && at > 0) missingReports.listened(1_000);
       if (at % RENEWED_WITHIN === 0) {
-        awaited.read(lease);
-        lease = awaited.write();
+        missingReports.read(lease);
+        lease = missingReports.write();
         if (reportedAt !== undefined) sinceKnown = { ledMs: since.ledMs, lives: 1 };
       }
       const silent =
-        reportedAt === undefined ? !awaited.uids.has(pod.uid) : at - reportedAt > SILENT_AFTER;
+        reportedAt === undefined
+          ? !missingReports.uids.has(pod.uid)
+          : at - reportedAt > SILENT_AFTER;
       yield { silent, ledMs: since.ledMs, sinceKnown: { ...sinceKnown } };
       since.ledMs += STEP_MS;
       sinceKnown.ledMs += STEP_MS;
@@ -163,7 +169,7 @@ describe('replicas, over any restarts and changes of the leader,', () => {
   );
   const shortLife = steps(0, 4_000).map((lastsMs) => ({ lastsMs, reports: [] }));
 
-  it('call no agent silent that coordinators have not awaited for nearly the whole time', () => {
+  it('call no agent silent whose report has been missing for less than nearly the whole time', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(anyLife, shortLife), { maxLength: 12 }), (lives) => {
         const early = [...lead(lives)].filter(

@@ -35,7 +35,7 @@ const MAX_LEFT = 2_000;
 /** By uid of the pod: milliseconds. */
 const leftSchema = z.record(z.string(), z.number().nonnegative());
 
-export class Awaited implements Handover {
+export class MissingReports implements Handover {
   readonly #timeMs: number;
   /** As in the Lease when it was last read. */
   #left = '';

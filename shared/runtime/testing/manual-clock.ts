@@ -8,7 +8,7 @@ export type ManualClock = Clock & {
   /** Lets that much time pass, and all that is due in it happen in order. */
   advance: (ms: number) => void;
   /** Resolves as soon as something waits for time to pass. */
-  awaited: () => Promise<void>;
+  untilSleeping: () => Promise<void>;
   /**
    * Waits until something waits, moves to the time at which the first of it is due, and returns by
    * how many milliseconds.
@@ -59,7 +59,7 @@ export const createManualClock = (): ManualClock => {
     }
     now = end;
   };
-  const awaited = async (): Promise<void> => {
+  const untilSleeping = async (): Promise<void> => {
     while (due.length === 0) {
       await new Promise<void>((resolve) => {
         listeners = [...listeners, resolve];
@@ -72,9 +72,9 @@ export const createManualClock = (): ManualClock => {
     after,
     sleep: sleepOn(after),
     advance,
-    awaited,
+    untilSleeping,
     step: async () => {
-      await awaited();
+      await untilSleeping();
       const ms = Math.max(0, (due[0]?.at ?? now) - now);
       advance(ms);
       return ms;

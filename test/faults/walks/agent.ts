@@ -17,7 +17,7 @@ import { createPace } from '../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../agent/reconcile/refusals.ts';
 import { NO_RESTART, NOTHING_RECORDED } from '../../../agent/reconcile/testing.ts';
-import { createOrders } from '../../../agent/report/answered-fields.ts';
+import { createOrderCheck } from '../../../agent/report/answered-fields.ts';
 import { createBoot } from '../../../agent/report/boot.ts';
 import { createChangeLog } from '../../../agent/report/change-times.ts';
 import { createCoordinators } from '../../../agent/report/coordinators.ts';
@@ -82,7 +82,7 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     clock,
   });
   const boot = createBoot();
-  const isOrder = createOrders(clock);
+  const isOrder = createOrderCheck(clock);
   let sequence = 0;
   const publisher = createCoordinators({
     urls: ['https://sdewan-coordinator:8443'],

@@ -10,7 +10,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/metrics/prometheus.ts';
 import { createCoordinator } from '../../../coordinator/coordinator.ts';
 import { createMetrics } from '../../../coordinator/metrics.ts';
-import { Awaited } from '../../../coordinator/controllers/rules/missing-reports.ts';
+import { MissingReports } from '../../../coordinator/controllers/rules/missing-reports.ts';
 import { withoutTracing } from '../../../coordinator/tracing/tracing.ts';
 import { KINDS } from './agent.ts';
 import { NAMESPACE } from './api-server.ts';
@@ -26,14 +26,14 @@ export const startCoordinator = (
   const { clock } = process;
   const { signal } = process.stopping;
   const log = silentLogger;
-  const awaited = new Awaited({ silentAfterMs: SILENT_AFTER_MS });
+  const missingReports = new MissingReports({ silentAfterMs: SILENT_AFTER_MS });
   const election = createElection({
     lease: createLease({
       client,
       key: { namespace: NAMESPACE, name: 'sdewan-coordinator' },
       identity: name,
       durationMs: LEASE_MS,
-      handover: awaited,
+      handover: missingReports,
       clock,
     }),
     clock,
@@ -50,7 +50,7 @@ export const startCoordinator = (
     namespace: undefined,
     silentAfterMs: SILENT_AFTER_MS,
     wasApiServerAway: () => false,
-    awaited,
+    missingReports,
     instance: name,
     classicStatusNamespace: undefined,
     onPod: () => undefined,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KEEP_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import { FakeFleetApi } from '../fleet/testing/api-server.ts';
-import { createKeepers, keepProblem } from './keepers.ts';
+import { createKeepers, keepProblem } from './keep-addresses.ts';
 import { port } from './testing.ts';
 
 const template = (keep?: string) => ({
