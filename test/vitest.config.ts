@@ -121,11 +121,11 @@ export default defineConfig({
               [
                 '{agent,coordinator,shared,deploy}/**/*.test.ts',
                 'test/{golden,run,stack}/**/*.test.ts',
-                'test/{openwrt/judge,faults/fuzz,faults/walks}/**/*.test.ts',
+                'test/{openwrt/checks,faults/fuzz,faults/walks}/**/*.test.ts',
                 'test/kernel/policy/*.test.ts',
                 'test/faults/{choice,slope,judge/*}.test.ts',
                 'test/kernel/trace/*.test.ts',
-                'test/e2e/people/docs/chapters.test.ts',
+                'test/e2e/users/docs/chapters.test.ts',
               ],
               { exclude: isShort ? LONG_UNIT_TESTS : [] },
             ),
@@ -189,46 +189,46 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // What kubectl and `sdewan` print, in the same two lanes: `npm run suite people`.
+      // What kubectl and `sdewan` print, in the same two lanes: `npm run suite users`.
       inParallel(
-        project('people', ['test/e2e/people/*.test.ts'], {
+        project('users', ['test/e2e/users/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What turns the coordinators' dashboard on, for which they start anew, on an installation of
-      // its own: `npm run suite people`.
+      // its own: `npm run suite users`.
       inOneRow(
-        project('dashboard', ['test/e2e/people/dashboard/*.test.ts'], {
+        project('dashboard', ['test/e2e/users/dashboard/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // The chart with the real Helm, on a cluster without the product: `npm run suite people`.
+      // The chart with the real Helm, on a cluster without the product: `npm run suite users`.
       inOneRow(
         project('chart', ['test/deploy/chart/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/deploy/chart/global-setup.ts'],
         }),
       ),
       // The commands of the documentation, in their order, on an installation of their own: `npm
-      // run suite people`.
+      // run suite users`.
       inOneRow(
-        project('docs', ['test/e2e/people/docs/docs.test.ts'], {
+        project('docs', ['test/e2e/users/docs/docs.test.ts'], {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What Flux and Argo CD say, on a cluster on which Flux installs the product, and what a
-      // backup restores: `npm run suite people`.
+      // backup restores: `npm run suite users`.
       inParallel(
         project('gitops', ['test/deploy/gitops/*.test.ts'], {
           globalSetup: [PROGRAMS, 'test/deploy/chart/global-setup.ts'],
         }),
       ),
-      // What promtool says: `npm run suite people`.
+      // What promtool says: `npm run suite users`.
       project('prometheus', ['test/deploy/prometheus/*.test.ts']),
       // A real registry of images: `npm run suite fleet`.
       project('registry', ['test/registry/*.test.ts']),
-      // Where Chromium is, with a control plane of their own: `npm run suite people`.
+      // Where Chromium is, with a control plane of their own: `npm run suite users`.
       inOneRow(
-        project('browser', ['test/e2e/people/browser/*.test.ts'], {
+        project('browser', ['test/e2e/users/browser/*.test.ts'], {
           globalSetup: [PROGRAMS, ...globalSetup],
         }),
       ),

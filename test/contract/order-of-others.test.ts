@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
-import { readUci, type JudgedSection } from '../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../openwrt/checks/uci.ts';
 import { benchOf } from './conformance/bench.ts';
 import { simulatedPaths } from './conformance/paths.ts';
 import type { WritePath } from './conformance/target.ts';
@@ -18,7 +18,7 @@ const ways: (WritePath & { filler: number })[] = [
   ...others.map((path) => ({ ...path, filler: 0 })),
 ];
 
-const isOfTheSuite = ({ name, options }: JudgedSection): boolean =>
+const isOfTheSuite = ({ name, options }: DeviceSection): boolean =>
   [name, options['name']].some((text) => text?.includes('conformance') ?? false);
 
 /** One without a name and one with, behind each of our first sections. */
@@ -39,7 +39,7 @@ const betweenOurs = (text: string): string => {
 describe.each(ways)('$name', (way) => {
   const { rule } = way.fixture;
   const { hands, bring } = benchOf(way);
-  const foreign = (): JudgedSection[] =>
+  const foreign = (): DeviceSection[] =>
     readUci(hands().text('firewall')).filter((section) => !isOfTheSuite(section));
   const filler = (port: string): UciSection[] =>
     Array.from({ length: way.filler }, (_, index) => rule(`f${index}`, { src_port: port }));

@@ -13,7 +13,7 @@ import { parsePackage } from '#shared/uci/parse.ts';
 import { anyPackage, anyText, nearlyUci } from '#shared/uci/testing.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readUci } from '../openwrt/judge/uci.ts';
+import { readUci } from '../openwrt/checks/uci.ts';
 import { toBytes } from '../openwrt/simulator/bytes.ts';
 import { applyDelta as applyStaged } from '../openwrt/simulator/uci/delta.ts';
 import * as simulator from '../openwrt/simulator/uci/text.ts';

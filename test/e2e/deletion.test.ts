@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createCnf } from '../stack/cnf.ts';
 import { agentsDown } from '../stack/faults.ts';
 import { readJournal } from '../stack/journal.ts';
-import { goneSince } from '../openwrt/judge/in-force.ts';
+import { goneSince } from '../openwrt/checks/in-force.ts';
 import { observePods, observeRules, ruleId } from '../stack/observe.ts';
 import { apply, remove, waitForRules, waitGone, waitInSync } from '../stack/operator.ts';
 import { idOf, zone } from '../stack/rules.ts';

@@ -7,7 +7,7 @@ import type { Cluster } from 'kind-test-harness';
 import * as z from 'zod';
 import { allSamples, samplesOf } from '../samples/all.ts';
 import { expectedSection, type Spec } from '../samples/uci-table.ts';
-import type { JudgedSection } from '../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../openwrt/checks/uci.ts';
 import { apply, waitForRules } from '../stack/operator.ts';
 import { ruleId } from '../stack/observe.ts';
 import { idOf, rule, type Rule } from '../stack/rules.ts';
@@ -69,7 +69,7 @@ const WITHOUT_SECTIONS = 'SdewanApplication';
 
 /** Each is in the files as the table of fields says. */
 export const expectSamplesIn = (
-  sections: readonly JudgedSection[],
+  sections: readonly DeviceSection[],
   samples: readonly Rule[],
 ): void => {
   for (const { kind, metadata, spec } of samples.filter((each) => each.kind !== WITHOUT_SECTIONS)) {

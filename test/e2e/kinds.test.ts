@@ -3,7 +3,7 @@
  * replicas; its own files tell.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readUci, type JudgedSection } from '../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../openwrt/checks/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { observePods, readCnfFile, readConfigFile, until } from '../stack/observe.ts';
 import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';
@@ -28,9 +28,9 @@ describe('every kind on two replicas', async () => {
   let namespace = '';
   let pods: string[] = [];
   let addresses: string[] = [];
-  let atFirst: JudgedSection[][];
+  let atFirst: DeviceSection[][];
 
-  const filesOf = async (pod: string): Promise<JudgedSection[][]> =>
+  const filesOf = async (pod: string): Promise<DeviceSection[][]> =>
     Promise.all(
       PACKAGES.map(async (file) =>
         readUci((await readConfigFile(cluster, { namespace, pod }, file)) ?? ''),

@@ -1,11 +1,11 @@
 /** Readiness is true: of a new pod, and of an agent that hangs. */
 import * as z from 'zod';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { JudgedSection } from '../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../openwrt/checks/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { agentsDown } from '../stack/faults.ts';
 import { readJournal } from '../stack/journal.ts';
-import { inForceSince } from '../openwrt/judge/in-force.ts';
+import { inForceSince } from '../openwrt/checks/in-force.ts';
 import { observePods, podOf } from '../stack/observe.ts';
 import { apply, scale, waitForPods, waitInSync } from '../stack/operator.ts';
 import { rejectRule, zone } from '../stack/rules.ts';
@@ -49,7 +49,7 @@ describe.concurrent('a new pod of a CNF whose firewall takes three seconds to re
     expect(sightings.filter(({ object }) => saysInSync(object, 2))).not.toEqual([]);
   });
 
-  const holdsAll = (sections: readonly JudgedSection[]): boolean => {
+  const holdsAll = (sections: readonly DeviceSection[]): boolean => {
     const held = new Set<unknown>(sections.map(({ options }) => options['src_ip']));
     return sources.every((source) => held.has(source));
   };

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Packet } from '../kernel/policy/evaluator.ts';
-import { passesTable, readTable } from '../kernel/policy/nft-judge.ts';
+import { passesTable, readTable } from '../kernel/policy/nft-evaluator.ts';
 import { CAN_REPLAY, replayed } from '../kernel/policy/replay.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { managedNetwork } from '../stack/managed-network.ts';

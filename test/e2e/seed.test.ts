@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { holdsSeedRule, seedRules } from '../openwrt/judge/seed-rules.ts';
-import { readUci } from '../openwrt/judge/uci.ts';
+import { holdsSeedRule, seedRules } from '../openwrt/checks/seed-rules.ts';
+import { readUci } from '../openwrt/checks/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { applyManifest } from '../stack/manifests.ts';
 import { observePods, observeRules, readCnf, readConfigFile } from '../stack/observe.ts';

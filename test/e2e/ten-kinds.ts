@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest';
 import type { Cluster } from 'kind-test-harness';
-import { holdsOnce, timesIn, type CnfConfig } from '../openwrt/judge/seed-rules.ts';
+import { holdsOnce, timesIn, type CnfConfig } from '../openwrt/checks/seed-rules.ts';
 import type { Cnf } from '../stack/cnf.ts';
 import { observePods, observeRules, readCnf } from '../stack/observe.ts';
 import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';

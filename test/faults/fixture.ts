@@ -12,7 +12,7 @@ import { installProduct } from '../stack/install.ts';
 import { SYSTEM_NAMESPACE } from '../stack/installation.ts';
 import { observePods } from '../stack/observe.ts';
 import { startStackCluster } from '../stack/start.ts';
-import { createJudge, type Judge } from './judge/judge.ts';
+import { createChecks, type Checks } from './checks/checks.ts';
 import { createSurroundings, type Surroundings, type SurroundingsOptions } from './surroundings.ts';
 import { createTraffic, type Traffic } from './traffic.ts';
 import { vocabulary } from './vocabulary.ts';
@@ -34,7 +34,7 @@ export type Fixture = {
   namespace: string;
   client: KubeClient;
   traffic: Traffic;
-  judge: Judge;
+  checks: Checks;
   surroundings: Surroundings;
   /** Containers that run the program, of pods that are there now. */
   targets: (program: Program) => Promise<Target[]>;
@@ -52,7 +52,7 @@ export const startFixture = async (
   const surroundings = await createSurroundings(cluster, options);
   await installProduct(cluster);
   const namespace = await cluster.createNamespace('faults');
-  const judge = await createJudge(cluster, { namespace, cnfs: CNFS, vocabulary });
+  const checks = await createChecks(cluster, { namespace, cnfs: CNFS, vocabulary });
   // One after the other: they share what they need in the namespace, and of two `kubectl apply` at
   // once one finds it there already.
   for (const cnf of CNFS) await createCnf(cluster, { namespace, ...cnf, reloadMs: RELOAD_MS });
@@ -61,7 +61,7 @@ export const startFixture = async (
     cluster,
     namespace,
     client,
-    judge,
+    checks,
     surroundings,
     traffic: createTraffic({ client, namespace, purposes, random }),
     targets: async (program) => {
@@ -73,7 +73,7 @@ export const startFixture = async (
       return pods.flat().map(({ name: pod }) => ({ namespace, pod, container }));
     },
     stop: async () => {
-      judge.close();
+      checks.close();
       await client.close();
       await cluster.stop();
       await surroundings.stop();

@@ -12,7 +12,7 @@ export type Row = {
   fault: string;
   /** For people: what holds in it, beside what always holds (docs/reliability.md). */
   holds: string;
-  /** From the end of the fault to the judge's agreement, in ms. */
+  /** From the end of the fault to agreement (checks/agreement.ts), in ms. */
   boundMs: number;
   /** Roughly how long the row takes as a whole, by which the share of a commit is cut. */
   takesSeconds: number;

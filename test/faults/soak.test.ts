@@ -61,11 +61,11 @@ it(
         memory.push({ at, value: residentKilobytesOf(pid) });
         files.push({ at, value: filesOf(pid) });
       }
-      violations.push(...fixture.judge.violations());
+      violations.push(...fixture.checks.violations());
       await sleep(SAMPLE_EVERY_MS);
     }
     await fixture.traffic.stop();
-    const wrong = await fixture.judge.untilAgreed(30_000);
+    const wrong = await fixture.checks.untilAgreed(30_000);
     const grows = all.map(({ label, memory, files }) => ({
       label,
       kilobytes: Math.round(perTenMinutes(memory)),

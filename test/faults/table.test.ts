@@ -33,7 +33,7 @@ describe('under a steady stream of changes', () => {
   });
 
   const measure = async (row: Row): Promise<Result> => {
-    fixture.judge.violations();
+    fixture.checks.violations();
     fixture.traffic.start();
     await sleep(WARM_UP_MS);
     let thrown: string[] = [];
@@ -44,14 +44,14 @@ describe('under a steady stream of changes', () => {
     }
     const endedAt = performance.now();
     await fixture.traffic.stop();
-    const wrong = await fixture.judge.untilAgreed(row.boundMs);
+    const wrong = await fixture.checks.untilAgreed(row.boundMs);
     const recoveredMs = performance.now() - endedAt;
-    const found = [...thrown, ...fixture.judge.violations(row.earlyMs), ...wrong];
+    const found = [...thrown, ...fixture.checks.violations(row.earlyMs), ...wrong];
     if (found.length > 0)
       console.log(`evidence of ${row.id}: ${await keepEvidence(fixture, row.id, found)}`);
     // The next row begins with an installation that is well, or with another one.
-    const left = wrong.length > 0 ? await fixture.judge.untilAgreed(GIVE_UP_MS) : [];
-    const broken = [...found, ...fixture.judge.violations(row.earlyMs)];
+    const left = wrong.length > 0 ? await fixture.checks.untilAgreed(GIVE_UP_MS) : [];
+    const broken = [...found, ...fixture.checks.violations(row.earlyMs)];
     if (left.length > 0 || row.leavesRuins) await anew();
     return { row, recoveredMs, broken };
   };

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kind-test-harness';
-import { readUci, type JudgedSection } from '../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../openwrt/checks/uci.ts';
 import { AGENT_IMAGE, images } from '../stack/images.ts';
 import { readConfigFile } from '../stack/observe.ts';
 import { TcpProxy } from './tcp-proxy.ts';
@@ -25,7 +25,7 @@ type Change = { at: number; cut: Cut };
 
 export type Uplinks = {
   /** What a pod's firewall drops, by its sections; for all pods, from now on. */
-  drop: (cutBy: (firewall: readonly JudgedSection[]) => Cut) => void;
+  drop: (cutBy: (firewall: readonly DeviceSection[]) => Cut) => void;
   /** What was dropped of this pod: each change of it, oldest first. */
   history: (pod: string) => readonly Change[];
   stop: () => Promise<void>;
@@ -126,7 +126,7 @@ export const createUplinks = async (cluster: Cluster): Promise<Uplinks> => {
 };
 
 /** Undefined: it is being written, and will be read at the next look. */
-const sectionsIn = (text: string): readonly JudgedSection[] | undefined => {
+const sectionsIn = (text: string): readonly DeviceSection[] | undefined => {
   try {
     return readUci(text);
   } catch {

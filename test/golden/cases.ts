@@ -1,5 +1,5 @@
 /**
- * The golden cases: the samples of each kind, with what they refer to, and scenes in which several
+ * The golden cases: the samples of each kind, with what they refer to, and combinations in which several
  * kinds meet. What each is compiled with, and where the texts that it comes to are kept.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -96,7 +96,7 @@ const inSamples = ({ kind, texts }: Samples): Case['kept'] =>
     },
   });
 
-const SCENES = join(import.meta.dirname, 'scenes');
+const SCENES = join(import.meta.dirname, 'combinations');
 
 /** In files of the scene's name. */
 const inScene = (name: string): Case['kept'] => {

@@ -1,5 +1,5 @@
 /**
- * CRs in, UCI out: the samples of each kind come to the sections kept with them, scenes to the
+ * CRs in, UCI out: the samples of each kind come to the sections kept with them, combinations to the
  * packages one after the other as `uci export` writes them, and both to the files that they refer
  * to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared with
  * the table of fields, so that an update cannot make a wrong text pass.
@@ -11,7 +11,7 @@ import { kinds } from '#shared/resources/registry.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readUci } from '../openwrt/judge/uci.ts';
+import { readUci } from '../openwrt/checks/uci.ts';
 import { allSamples, samplesOf } from '../samples/all.ts';
 import { expectedSection, INTERFACES } from '../samples/uci-table.ts';
 import { briefly } from './brief.ts';

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { Registry } from '#shared/metrics/prometheus.ts';
 import { exposeSources } from '../../coordinator/exposed.ts';
 import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/generate/metrics.ts';
-import { holds, NOTHING_SCRAPED, readScrape } from '../openwrt/judge/prometheus.ts';
+import { holds, NOTHING_SCRAPED, readScrape } from '../openwrt/checks/prometheus.ts';
 
 const NOW = 1_000_000;
 const root = join(import.meta.dirname, '../..');

@@ -11,7 +11,7 @@ import { clusterMark, prefixOf } from '../../coordinator/neutron/names.ts';
 import { createFixture, type Fixture } from '../integration/coordinator/fixture.ts';
 import { startNeutron, type RunningNeutron } from './harness/neutron.ts';
 import type { Fault } from './harness/gate.ts';
-import { readScrape, valueIn } from '../openwrt/judge/prometheus.ts';
+import { readScrape, valueIn } from '../openwrt/checks/prometheus.ts';
 import { grantNeutron } from '../stack/neutron-rights.ts';
 import { createNetwork, inBothFamilies, type PodNetwork } from './network.ts';
 

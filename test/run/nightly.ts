@@ -57,7 +57,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
     },
   },
   e2e: one('e2e'),
-  people: one('people', { SDEWAN_WATCHED_SECONDS: '1800' }),
+  users: one('users', { SDEWAN_WATCHED_SECONDS: '1800' }),
   fleet: {
     projects: [
       { name: 'fleet', env: { SDEWAN_TIMES: '50' } },

@@ -109,10 +109,10 @@ describe('what is due', () => {
     dueSuites(names, { commits, isTested: (name) => !changed.includes(name) });
 
   it('is what has changed', () => {
-    expect(due(7, ['fleet', 'people'])).toEqual(
+    expect(due(7, ['fleet', 'users'])).toEqual(
       expect.arrayContaining([
         { name: 'fleet', why: 'changed' },
-        { name: 'people', why: 'changed' },
+        { name: 'users', why: 'changed' },
       ]),
     );
   });

@@ -9,7 +9,7 @@ import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
 import * as z from 'zod';
 import { whyNoNeutron } from '../neutron/harness/install.ts';
 import { CASES_VARIABLE, SHARE } from '../neutron/share.ts';
-import { CHROMIUM, hasChromium } from '../e2e/people/browser/chromium.ts';
+import { CHROMIUM, hasChromium } from '../e2e/users/browser/chromium.ts';
 import config from '../vitest.config.ts';
 import { shareOfFaults, shareOfLoad } from './commit-share.ts';
 import { onRealNode } from './real-node.ts';
@@ -38,7 +38,7 @@ const MAINS = ':(glob)agent/*.ts :(glob)coordinator/*.ts';
 const INSTALLED = 'deploy :!deploy/chart :!deploy/generate :!deploy/krew';
 /** What starts the product on a test cluster, and looks at it. */
 const STACK = `
-  test/stack test/openwrt/simulator test/openwrt/device test/openwrt/judge test/deploy/manifests test/deploy/images
+  test/stack test/openwrt/simulator test/openwrt/device test/openwrt/checks test/deploy/manifests test/deploy/images
   test/run/product-files.ts test/e2e/cluster.ts test/e2e/global-setup.ts
 `;
 const ON_NODE = { name: 'e2e-node*', files: ['test/e2e/node/'] };
@@ -51,7 +51,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'prometheus' }],
     inputs: `
       agent/metrics.ts coordinator/metrics.ts coordinator/exposed.ts deploy/generate
-      deploy/alerts.yaml deploy/monitors.yaml test/deploy/prometheus test/openwrt/judge
+      deploy/alerts.yaml deploy/monitors.yaml test/deploy/prometheus test/openwrt/checks
     `,
     seconds: 30,
   },
@@ -60,7 +60,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'gitops' }],
     inputs: `
       ${INSTALLED} coordinator/rule-status coordinator/controllers/fleet shared/protocol shared/resources
-      coordinator/cli/apply ${STACK} test/deploy/gitops test/deploy/chart/global-setup.ts test/samples test/e2e/people/docs
+      coordinator/cli/apply ${STACK} test/deploy/gitops test/deploy/chart/global-setup.ts test/samples test/e2e/users/docs
       docs/gitops.md docs/upgrading.md
     `,
     seconds: 100,
@@ -71,7 +71,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => traced(500),
     inputs: `
       shared/trace shared/compile shared/resources shared/uci
-      test/kernel/trace test/openwrt/device test/openwrt/judge test/samples test/stack ${RANDOM}
+      test/kernel/trace test/openwrt/device test/openwrt/checks test/samples test/stack ${RANDOM}
     `,
     seconds: 60,
     needsRoot: true,
@@ -106,7 +106,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     stages: () => onRealNode('the tests of packets', [{ name: 'packets' }]),
     inputs: `
       agent/network-policy shared/policy coordinator/controllers/network-policy shared/compile shared/resources
-      deploy/cnf-image test/kernel/policy test/kernel/vrrp test/kernel/cnf-image test/openwrt/simulator test/openwrt/judge
+      deploy/cnf-image test/kernel/policy test/kernel/vrrp test/kernel/cnf-image test/openwrt/simulator test/openwrt/checks
     `,
     seconds: 150,
     needsRoot: true,
@@ -120,13 +120,13 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     `,
     seconds: 600,
   },
-  people: {
+  users: {
     what: 'what kubectl and `sdewan` print',
-    projects: [{ name: 'people' }, { name: 'dashboard' }],
+    projects: [{ name: 'users' }, { name: 'dashboard' }],
     inputs: `
       ${MAINS} ${INSTALLED} agent coordinator shared
       :!agent/openwrt/icn :!coordinator/neutron :!coordinator/controllers/security-groups
-      ${STACK} test/e2e/people test/golden/broken test/deploy/prometheus :!test/e2e/people/browser :!test/e2e/people/docs
+      ${STACK} test/e2e/users test/golden/broken test/deploy/prometheus :!test/e2e/users/browser :!test/e2e/users/docs
     `,
     seconds: 330,
   },
@@ -135,7 +135,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'docs' }],
     inputs: `
       coordinator/cli coordinator/dashboard coordinator/controllers/fleet coordinator/controllers/generated-rules
-      shared/resources shared/trace deploy/examples deploy/opt-in ${STACK} test/e2e/people/docs docs README.md
+      shared/resources shared/trace deploy/examples deploy/opt-in ${STACK} test/e2e/users/docs docs README.md
     `,
     seconds: 240,
   },
@@ -150,8 +150,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     },
     inputs: `
       coordinator/dashboard shared/trace deploy/dashboard
-      test/e2e/people test/integration test/attacks test/stack test/openwrt/judge
-      :!test/e2e/people/docs :!test/e2e/people/dashboard
+      test/e2e/users test/integration test/attacks test/stack test/openwrt/checks
+      :!test/e2e/users/docs :!test/e2e/users/dashboard
     `,
     seconds: 75,
   },
@@ -160,7 +160,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'chart' }],
     inputs: `
       deploy :!deploy/krew :!deploy/images coordinator/admission coordinator/env.ts
-      ${STACK} test/deploy/chart test/deploy/helm-binary test/e2e/people/docs docs/chart.md
+      ${STACK} test/deploy/chart test/deploy/helm-binary test/e2e/users/docs docs/chart.md
     `,
     seconds: 150,
   },
@@ -184,7 +184,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     inputs: `
       coordinator/admission coordinator/controllers/network-policy coordinator/reports
       coordinator/controllers/rules shared/http shared/kube shared/runtime test/attacks test/integration test/stack
-      test/contract/agent/support test/openwrt/judge test/openwrt/simulator
+      test/contract/agent/support test/openwrt/checks test/openwrt/simulator
     `,
     seconds: 150,
     isAlone: true,

@@ -84,18 +84,18 @@ describe('the state of a suite', () => {
     expect(isTested(root, 'fleet', inputs)).toBe(false);
     expect(await runAndRecord(root, fleet, passing)).toEqual({ hasPassed: true });
     expect(isTested(root, 'fleet', inputs)).toBe(true);
-    expect(isTested(root, 'people', inputs)).toBe(false);
+    expect(isTested(root, 'users', inputs)).toBe(false);
     write(PRODUCT, 'changed');
     expect(isTested(root, 'fleet', inputs)).toBe(false);
   });
 
   it('has a line of its own, in the order of names', async () => {
-    for (const suite of ['people', 'fleet', 'people'])
+    for (const suite of ['users', 'fleet', 'users'])
       await runAndRecord(root, { suite, inputs }, passing);
     const lines = readFileSync(path.join(root, RECORD), 'utf8').split('\n');
     expect(lines.flatMap((line) => /^ {2}"(\w+)": "\w{32}",?$/.exec(line)?.[1] ?? [])).toEqual([
       'fleet',
-      'people',
+      'users',
     ]);
   });
 

@@ -4,7 +4,7 @@
  * that is added brings its own file, and is tested alike.
  */
 import type { Rule } from '../stack/rules.ts';
-import type { Expectation } from '../openwrt/judge/seed-rules.ts';
+import type { Expectation } from '../openwrt/checks/seed-rules.ts';
 import type { IcnFieldTable } from './icn-table.ts';
 import type { FieldTable, Spec } from './uci-table.ts';
 
@@ -40,7 +40,7 @@ export type SeedLife = {
 };
 
 /**
- * Each matches one line of the kernel (test/openwrt/judge/kernel.ts): while `life` has its spec,
+ * Each matches one line of the kernel (test/openwrt/checks/kernel.ts): while `life` has its spec,
  * and once it is changed.
  */
 export type KernelLines = { created: readonly RegExp[]; changed: readonly RegExp[] };

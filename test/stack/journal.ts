@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
-import type { JournalEntry } from '../openwrt/judge/in-force.ts';
+import type { JournalEntry } from '../openwrt/checks/in-force.ts';
 
 const entrySchema = z.object({
   seq: z.number(),

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Cluster } from 'kind-test-harness';
-import { seedRules } from '../openwrt/judge/seed-rules.ts';
+import { seedRules } from '../openwrt/checks/seed-rules.ts';
 
 export const manifestPath = (name: string): string =>
   path.resolve(import.meta.dirname, '../deploy/manifests', name);

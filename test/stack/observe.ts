@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
-import type { CnfConfig } from '../openwrt/judge/seed-rules.ts';
-import { readUci } from '../openwrt/judge/uci.ts';
+import type { CnfConfig } from '../openwrt/checks/seed-rules.ts';
+import { readUci } from '../openwrt/checks/uci.ts';
 import { podsPath, ruleCollections } from './collections.ts';
 
 const LOOK_EVERY_MS = 200;

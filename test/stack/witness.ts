@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import type { Cluster, KubeObject } from 'kind-test-harness';
-import type { Seen } from '../openwrt/judge/truth.ts';
+import type { Seen } from '../openwrt/checks/true-statuses.ts';
 import { podsPath, ruleCollections, type ObservedObject } from './collections.ts';
 import { podOf } from './observe.ts';
 
@@ -41,7 +41,7 @@ export const witness = (cluster: Cluster, namespace: string): Promise<Witness> =
 
 const said = z.object({ status: z.object({ inSync: z.boolean() }) });
 
-/** The statuses of pods and rules, for test/openwrt/judge/truth.ts. */
+/** The statuses of pods and rules, for test/openwrt/checks/true-statuses.ts. */
 export const statusesOf = ({ sightings }: Witness): Seen[] =>
   sightings.map(({ at, id, object }) =>
     id.startsWith('Pod/')

@@ -6,7 +6,7 @@ import { runCli } from '../testing.ts';
 import { renderingSchema } from './render.ts';
 
 const scene = (name: string): string =>
-  readFileSync(join(import.meta.dirname, '../../../test/golden/scenes', name), 'utf8');
+  readFileSync(join(import.meta.dirname, '../../../test/golden/combinations', name), 'utf8');
 const NETWORKS = 'ovn-priv-net=net0,ovn-net1=net1,ovn-net2=net2';
 
 const rule = (kind: string, name: string, spec: string, more = ''): string =>

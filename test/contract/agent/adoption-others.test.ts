@@ -6,8 +6,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { stagedRights } from '../truth/staged-rights.ts';
-import { readUci } from '../../openwrt/judge/uci.ts';
+import { stagedRights } from '../transactions/staged-rights.ts';
+import { readUci } from '../../openwrt/checks/uci.ts';
 import { ruleBody, ruleCr, zoneBody, zoneCr } from './support/configured-by-icn.ts';
 import { called, icnPost, lastEntry, writesSince } from './support/icn.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './support/openwrt.ts';

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import {
   configureAll,
   configuredTexts,
@@ -42,7 +42,7 @@ const OUR_NAMES: Record<string, string> = {
   out: 'sdewan_snat_out',
 };
 /** The sections with the names that those of ICN get. */
-const named = (sections: readonly JudgedSection[]): JudgedSection[] =>
+const named = (sections: readonly DeviceSection[]): DeviceSection[] =>
   sections.map((section) => ({
     ...section,
     name: section.name ?? OUR_NAMES[String(section.options['name'])],

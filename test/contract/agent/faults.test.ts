@@ -1,6 +1,6 @@
 /**
  * Whatever call fails: the next passes converge, and no service is left with an older version of
- * its file. An agent that is killed: test/contract/truth/reports.test.ts and killed.test.ts.
+ * its file. An agent that is killed: test/contract/transactions/reports.test.ts and killed.test.ts.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';

@@ -25,8 +25,8 @@ import {
   documentedMetrics,
   NOTHING_UNDOCUMENTED,
   undocumented,
-} from '../../openwrt/judge/documented-metrics.ts';
-import { readScrape, valueIn, type Scrape } from '../../openwrt/judge/prometheus.ts';
+} from '../../openwrt/checks/documented-metrics.ts';
+import { readScrape, valueIn, type Scrape } from '../../openwrt/checks/prometheus.ts';
 import type { Program } from '../../openwrt/simulator/programs/runner.ts';
 import { createSharedClock, type SharedClock } from '../../stack/shared-clock.ts';
 import { icnPost } from './support/icn.ts';

@@ -13,7 +13,7 @@ import {
   type Driver,
 } from '../../../agent/openwrt/driver.ts';
 import { createCa, issueServing } from '../../../coordinator/controllers/certificates/x509.ts';
-import { readUci } from '../../openwrt/judge/uci.ts';
+import { readUci } from '../../openwrt/checks/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { ubusDriver } from './support/pass.ts';
 

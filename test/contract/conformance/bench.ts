@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver } from '../../../agent/openwrt/driver.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 import type { Hands, Target, WritePath } from './target.ts';
 
 export const NEVER = new AbortController().signal;
@@ -24,8 +24,8 @@ export type Bench = {
   expectBrought: (desired: readonly UciSection[]) => Promise<void>;
   /** The driver notices a change, as early as the path promises. */
   expectNoticed: (left: string) => Promise<void>;
-  ours: () => Promise<JudgedSection[]>;
-  foreign: () => Promise<JudgedSection[]>;
+  ours: () => Promise<DeviceSection[]>;
+  foreign: () => Promise<DeviceSection[]>;
 };
 
 /** To be called in a `describe`. */
@@ -75,7 +75,7 @@ export const benchOf = ({ open, fixture, looks }: WritePath): Bench => {
   };
 };
 
-export type Shown = { name: string | undefined; type: string; options: JudgedSection['options'] };
+export type Shown = { name: string | undefined; type: string; options: DeviceSection['options'] };
 
 export const shown = ({ name, type, options }: UciSection): Shown => ({
   name,

@@ -10,8 +10,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { aclFor } from '../../../agent/openwrt/ubus/login/acl.ts';
-import { kernelLines } from '../../openwrt/judge/kernel.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { kernelLines } from '../../openwrt/checks/kernel.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import { icnDriver, startIcn } from '../agent/support/icn-rest.ts';
 import { lastEntry } from '../agent/support/icn.ts';
 import { startOpenwrt, type TestOpenwrt } from '../agent/support/openwrt.ts';
@@ -25,7 +25,7 @@ export type Way = 'its own login' | 'a login without file rights' | "ICN's REST"
 /**
  * At one moment. `files`: sections by package. `kernel`: one line for each rule, route and setting.
  */
-export type Look = { files: Readonly<Record<string, JudgedSection[]>>; kernel: readonly string[] };
+export type Look = { files: Readonly<Record<string, DeviceSection[]>>; kernel: readonly string[] };
 
 export type CnfOfIcn = {
   pass: TestPass;
@@ -149,7 +149,7 @@ const looksIn = (output: string): Look[] =>
 
 const lookIn = (output: string): Look => {
   const parts = output.split(/^(?==== )/m);
-  const files = parts.flatMap((part): [string, JudgedSection[]][] => {
+  const files = parts.flatMap((part): [string, DeviceSection[]][] => {
     const [, name = '', text = ''] = /^=== file (\S+)\n([^]*)$/.exec(part) ?? [];
     return name === '' ? [] : [[name, readUci(text)]];
   });

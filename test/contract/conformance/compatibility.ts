@@ -6,7 +6,7 @@ import { problemsOf } from './in-kernel.ts';
 import { readKernelRecording, type KernelRecording } from './kernel-recording.ts';
 import { KNOWN, KNOWN_PACKETS } from './known.ts';
 import { OPERATIONS, type Operation } from './lives.ts';
-import { scenes, type Scene } from './scenes.ts';
+import { packetCases, type PacketCase } from './packet-cases.ts';
 import { PATHS, type Path } from './stage.ts';
 
 const PAGE = path.join(import.meta.dirname, '../../../docs/compatibility.md');
@@ -43,10 +43,13 @@ const kindsTable = (runs: readonly Run[]): string =>
 const packetsTable = (runs: readonly Run[]): string =>
   table(
     ['packets', ...runs.map(({ path: by }) => by)],
-    scenes.map((scene) => [scene.name, ...runs.map((run) => packetVerdict(run, scene))]),
+    packetCases.map((packetCase) => [
+      packetCase.name,
+      ...runs.map((run) => packetVerdict(run, packetCase)),
+    ]),
   );
 
-const packetVerdict = ({ path: by, recording }: Run, { name, becomes }: Scene): string => {
+const packetVerdict = ({ path: by, recording }: Run, { name, becomes }: PacketCase): string => {
   const seen = recording.packets?.[name];
   if (!seen) return 'not tried';
   const wanted = Object.entries({ ...becomes, deleted: becomes.before });

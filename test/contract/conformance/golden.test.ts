@@ -9,7 +9,7 @@ import { agentKinds } from '#shared/resources/registry.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { briefly, packagesIn } from '../../golden/brief.ts';
 import { cases, childrenOf, inputFor } from '../../golden/cases.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 import { samplesOf } from '../../samples/all.ts';
 import { icnSectionOf } from '../../samples/icn-table.ts';
 import { filesOf, ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
@@ -22,7 +22,7 @@ import { simulatedPaths } from './paths.ts';
  * fw4 would take the rest of a rule with arguments of iptables, so the agent writes no such rule
  * there: it is the rest that is tried.
  */
-const asWritten = ({ options, ...section }: JudgedSection): UciSection => ({
+const asWritten = ({ options, ...section }: DeviceSection): UciSection => ({
   ...section,
   options: Object.fromEntries(
     Object.entries(options).filter(([name]) => !name.startsWith('extra')),

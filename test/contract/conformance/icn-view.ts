@@ -2,15 +2,15 @@
  * The objects of ICN's REST as its files in /etc/config hold them, after ICN's tables of kinds and
  * fields (icn-sdwan 48d3ca6): read without REST and without the driver.
  */
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 
-type Options = JudgedSection['options'];
+type Options = DeviceSection['options'];
 
 type View = {
   file: string;
   type: string;
   /** Where fields are not the options of their names. */
-  fields?: (options: Options, file: readonly JudgedSection[]) => Options;
+  fields?: (options: Options, file: readonly DeviceSection[]) => Options;
 };
 
 const listed = (value: string | string[] = []): string[] => [value].flat();
@@ -25,7 +25,7 @@ const renamed =
 const withIcmpTypes = ({ icmp_type, ...options }: Options): Options =>
   icmp_type === undefined ? options : { ...options, icmp_type: listed(icmp_type) };
 
-const withMembers = ({ use_member }: Options, file: readonly JudgedSection[]): Options => ({
+const withMembers = ({ use_member }: Options, file: readonly DeviceSection[]): Options => ({
   members: listed(use_member).map((name) => {
     const member = file.find((section) => section.type === 'member' && section.name === name);
     const { interface: device, metric, weight } = member?.options ?? {};
@@ -52,8 +52,8 @@ const VIEWS: Readonly<Record<string, View>> = {
 /** `read`: the sections of a file. @throws Error for what is no collection */
 export const icnView = (
   collection: string,
-  read: (file: string) => JudgedSection[],
-): JudgedSection[] => {
+  read: (file: string) => DeviceSection[],
+): DeviceSection[] => {
   const view = VIEWS[collection];
   if (!view) throw new Error(`ICN's REST has no collection ${collection}`);
   const file = read(view.file);

@@ -3,7 +3,7 @@
  * seen.
  */
 import { samplesOf } from '../../samples/all.ts';
-import type { Difference } from '../../openwrt/judge/kernel.ts';
+import type { Difference } from '../../openwrt/checks/kernel.ts';
 import { OPERATIONS, type Looks, type Operation } from './lives.ts';
 import type { Path } from './stage.ts';
 

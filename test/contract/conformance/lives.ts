@@ -5,7 +5,7 @@
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import { differenceOf, type Difference } from '../../openwrt/judge/kernel.ts';
+import { differenceOf, type Difference } from '../../openwrt/checks/kernel.ts';
 import { childrenOf } from '../../golden/cases.ts';
 import { allSamples, samplesOf } from '../../samples/all.ts';
 import type { Spec } from '../../samples/uci-table.ts';

@@ -6,7 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { STAMP } from '#shared/compile/stamp.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import { cr, deleted, type TestPass } from '../agent/support/pass.ts';
 import { namedDevice } from './named-device.ts';
 import { onDevice, onSimulator, type Stage } from './stage.ts';
@@ -59,7 +59,7 @@ describe.each(places)('an agent without its ledger on %s', (_place, start) => {
     await stage.leave();
   }, WITHIN_MS);
 
-  const sections = (name: 'mwan3' | 'ipsec'): JudgedSection[] => readUci(stage.hands.text(name));
+  const sections = (name: 'mwan3' | 'ipsec'): DeviceSection[] => readUci(stage.hands.text(name));
   const namesIn = (name: 'mwan3' | 'ipsec') => sections(name).map((section) => section.name);
   const statesOf = (state: string) =>
     Object.fromEntries(rules.map(({ metadata }) => [metadata.name, state]));

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ORDER_ANNOTATION } from '#shared/names.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { caseCount, SEED } from '#shared/runtime/testing.ts';
-import { readUci } from '../../openwrt/judge/uci.ts';
+import { readUci } from '../../openwrt/checks/uci.ts';
 import { createRandom, type Random } from '../../run/random.ts';
 import { markReplay } from '../../run/replay.ts';
 import { cr, deleted } from '../agent/support/pass.ts';

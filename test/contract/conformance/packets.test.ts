@@ -9,7 +9,7 @@ import { readKernelRecording, writeKernelRecording } from './kernel-recording.ts
 import { deleted as gone } from '../agent/support/pass.ts';
 import { namedDevice } from './named-device.ts';
 import { openPeers, type Peers } from './peers.ts';
-import { scenes, ZONES, type Scene } from './scenes.ts';
+import { packetCases, ZONES, type PacketCase } from './packet-cases.ts';
 import { onDevice, PATHS, recordedPath, type Stage } from './stage.ts';
 
 const STATES = ['before', 'created', 'changed', 'deleted'] as const;
@@ -22,9 +22,9 @@ const TIMEOUT_MS = 300_000;
 const TRIES = 12;
 const BETWEEN_TRIES_MS = 400;
 
-const expected = ({ becomes }: Scene): Seen => ({ ...becomes, deleted: becomes.before });
+const expected = ({ becomes }: PacketCase): Seen => ({ ...becomes, deleted: becomes.before });
 
-const rulesIn = (state: State, { given = [], created, changed }: Scene): RuleObject[] => {
+const rulesIn = (state: State, { given = [], created, changed }: PacketCase): RuleObject[] => {
   const now = state === 'created' ? created : changed;
   const others = [...ZONES, ...given];
   if (state === 'before') return others;
@@ -50,38 +50,38 @@ describe.each(devices)('packets on $device.url, $path', ({ device, path }) => {
   });
 
   /** A device goes on by itself for a while: what becomes of a packet in the end. */
-  const sent = async (scene: Scene, wanted: string): Promise<string> => {
+  const sent = async (packetCase: PacketCase, wanted: string): Promise<string> => {
     for (let at = 1; ; at += 1) {
-      const outcome = peers.send(scene.probe);
+      const outcome = peers.send(packetCase.probe);
       if (outcome === wanted || at === TRIES) return outcome;
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_TRIES_MS));
     }
   };
 
-  it.each(scenes)(
+  it.each(packetCases)(
     '$name',
-    async (scene) => {
-      const wanted = expected(scene);
+    async (packetCase) => {
+      const wanted = expected(packetCase);
       const seen: Partial<Seen> = {};
       for (const state of STATES) {
-        await stage.pass.run(rulesIn(state, scene));
-        seen[state] = await sent(scene, wanted[state]);
+        await stage.pass.run(rulesIn(state, packetCase));
+        seen[state] = await sent(packetCase, wanted[state]);
       }
-      await stage.pass.run([...ZONES, ...(scene.given ?? []).map(gone)]);
+      await stage.pass.run([...ZONES, ...(packetCase.given ?? []).map(gone)]);
       const { before = '', created = '', changed = '', deleted = '' } = seen;
-      found[scene.name] = { before, created, changed, deleted };
-      expect(found[scene.name]).toEqual({ ...wanted, ...knownPackets(path, scene.name) });
+      found[packetCase.name] = { before, created, changed, deleted };
+      expect(found[packetCase.name]).toEqual({ ...wanted, ...knownPackets(path, packetCase.name) });
     },
     TIMEOUT_MS,
   );
 });
 
 describe.each(given ? [] : PATHS)('packets, as recorded: %s', (path) => {
-  it.each(scenes)('$name', (scene) => {
-    const seen = readKernelRecording(path)?.packets?.[scene.name];
+  it.each(packetCases)('$name', (packetCase) => {
+    const seen = readKernelRecording(path)?.packets?.[packetCase.name];
     expect(seen).toEqual({
-      ...expected(scene),
-      ...knownPackets(path, scene.name),
+      ...expected(packetCase),
+      ...knownPackets(path, packetCase.name),
     });
   });
 });

@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { systemClock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 import type { OpenwrtTarget } from '../../../agent/openwrt/ubus/login/credentials.ts';
 import { NEVER } from './bench.ts';
 import { uciFixture } from './fixtures.ts';
@@ -95,7 +95,7 @@ const viewOf = async ({
   url,
   user,
   passwordFile,
-}: Named): Promise<(name: string) => Promise<JudgedSection[]>> => {
+}: Named): Promise<(name: string) => Promise<DeviceSection[]>> => {
   const call = async (session: string, ...params: unknown[]): Promise<unknown> => {
     const response = await fetch(`${url}/ubus`, {
       method: 'POST',
@@ -105,7 +105,7 @@ const viewOf = async ({
     return response.json();
   };
   const password = readFileSync(passwordFile, 'utf8').trimEnd();
-  const view = async (name: string): Promise<JudgedSection[]> => {
+  const view = async (name: string): Promise<DeviceSection[]> => {
     const login = await call('0'.repeat(32), 'session', 'login', { username: user, password });
     const session = loginSchema.parse(login).result[1].ubus_rpc_session;
     const { result } = packageSchema.parse(await call(session, 'uci', 'get', { config: name }));

@@ -8,7 +8,7 @@ import type { Driver } from '../../../agent/openwrt/driver.ts';
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { createUbusDriver } from '../../../agent/openwrt/ubus/driver.ts';
 import { unconfirmedInMemory } from '../../../agent/openwrt/ubus/write/testing.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import { startOpenwrt, type OpenwrtOptions } from '../agent/support/openwrt.ts';
 import { PACKAGES } from '../agent/support/pass.ts';
 import { timed } from '../agent/support/time.ts';
@@ -19,7 +19,7 @@ import type { Target } from './target.ts';
 type Api = {
   driver: (at: OpenwrtTarget, clock: Clock) => Driver;
   /** The sections of a package as its driver names it; `read`: those of a file. */
-  view: (packageName: string, read: (file: string) => JudgedSection[]) => JudgedSection[];
+  view: (packageName: string, read: (file: string) => DeviceSection[]) => DeviceSection[];
 };
 
 export const ubusDriver = (target: OpenwrtTarget, clock: Clock): Driver =>

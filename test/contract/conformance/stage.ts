@@ -13,8 +13,8 @@ import type { PassDeps } from '../../../agent/reconcile/pass.ts';
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { aclFor } from '../../../agent/openwrt/ubus/login/acl.ts';
 import { HELPER_SCRIPT } from '../../../agent/openwrt/kernel/helper.ts';
-import { kernelLines, LOOK } from '../../openwrt/judge/kernel.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { kernelLines, LOOK } from '../../openwrt/checks/kernel.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import { ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
 import { startOpenwrt, type TestOpenwrt } from '../agent/support/openwrt.ts';
 import { openPass, PACKAGES, type TestPass } from '../agent/support/pass.ts';
@@ -36,7 +36,7 @@ export type Stage = {
   /** One line per section and option of /etc/config. */
   files: () => string[];
   /**
-   * One line per rule, route and setting (test/openwrt/judge/kernel.ts). Absent: it cannot be
+   * One line per rule, route and setting (test/openwrt/checks/kernel.ts). Absent: it cannot be
    * looked into.
    */
   kernel?: () => string[];
@@ -55,7 +55,7 @@ const RIGHTS = '/usr/share/rpcd/acl.d/sdewan-fast.json';
 
 const FILES = [...new Set([...PACKAGES, ...ICN_PACKAGES])].sort();
 
-const linesOf = (file: string, sections: readonly JudgedSection[]): string[] =>
+const linesOf = (file: string, sections: readonly DeviceSection[]): string[] =>
   sections.flatMap(({ name, type, options }) => {
     const section = `${file}.${name ?? `@${type}[${String(options['name'] ?? '')}]`}`;
     return [

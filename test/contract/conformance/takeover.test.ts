@@ -6,8 +6,8 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { differenceOf } from '../../openwrt/judge/kernel.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import { differenceOf } from '../../openwrt/checks/kernel.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 import { cnfDevice, simulatedCnf, type CnfOfIcn, type Look, type Way } from './cnf-of-icn.ts';
 import { namedDevice } from './named-device.ts';
 import { deletable, pathOf, requests, rulesOfIcn } from './twenty-of-icn.ts';
@@ -31,12 +31,12 @@ const reloadByIcn = async (): Promise<void> => {
     await cnf.rest('PUT', `v1/service/${service}`, { action: 'reload' });
 };
 
-const firewall = ({ files }: Look): JudgedSection[] => files['firewall'] ?? [];
-const isOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
+const firewall = ({ files }: Look): DeviceSection[] => files['firewall'] ?? [];
+const isOurs = ({ name }: DeviceSection): boolean => name?.startsWith('sdewan_') === true;
 /** What a section says of itself; its options in their order. */
-const contents = (sections: readonly JudgedSection[]) =>
+const contents = (sections: readonly DeviceSection[]) =>
   sections.map(({ type, options }) => [type, ...Object.entries(options)]);
-const labels = (sections: readonly JudgedSection[]): string[] =>
+const labels = (sections: readonly DeviceSection[]): string[] =>
   sections.map(({ name, options }) => String(options['name'] ?? name));
 const notApplied = () => cnf.pass.reports().filter(({ state }) => state !== 'Applied');
 

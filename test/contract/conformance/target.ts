@@ -6,7 +6,7 @@
 import type { DeltaInput } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 
 export type WritePath = {
   /** As the tests' names say it. */
@@ -60,7 +60,7 @@ export type Target = {
    * All sections of a package, in order, seen by something that is not a driver. Names as a driver
    * would give them.
    */
-  sections: (packageName: string) => Promise<JudgedSection[]>;
+  sections: (packageName: string) => Promise<DeviceSection[]>;
   /**
    * Absent where the suite is a guest: what an administrator, a crash or a clock would do there is
    * not its to do.

@@ -12,7 +12,7 @@ import { parsePackage } from '#shared/uci/parse.ts';
 import { nearlyUci } from '#shared/uci/testing.ts';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readUci } from '../../openwrt/judge/uci.ts';
+import { readUci } from '../../openwrt/checks/uci.ts';
 
 const TEXTS = caseCount(200);
 const CRATE = 'libuci-sys-1.0.5';

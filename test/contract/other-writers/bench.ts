@@ -5,7 +5,7 @@
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from '../agent/support/openwrt.ts';
 import { firewallRule, openPass, zone, type TestPass } from '../agent/support/pass.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 import type { Effort } from '../agent/support/converge.ts';
 import type { TestClock } from '../agent/support/time.ts';
 
@@ -35,7 +35,7 @@ export type Bench = {
   /** Works of both sides, begun at once: gives the milliseconds that they took. */
   together: (...works: Promise<unknown>[]) => Promise<number>;
   ours: () => string[];
-  foreign: () => JudgedSection[];
+  foreign: () => DeviceSection[];
   /** An administrator's hands. Each adds the section `admin`. */
   byShell: () => Promise<void>;
   byEditor: () => Promise<void>;
@@ -65,7 +65,7 @@ export const openBench = async (
   const converge: Bench['converge'] = (rules) => agent.converge(rules, MOST);
   await converge(BEFORE);
   const text = openwrt.text('firewall');
-  const isOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
+  const isOurs = ({ name }: DeviceSection): boolean => name?.startsWith('sdewan_') === true;
   const shell = (...params: string[]) => simulator.shell('/sbin/uci', ...params);
   return {
     clock,

@@ -4,7 +4,12 @@
  */
 import { beforeAll, expect, it } from 'vitest';
 import { alerts } from '../../../deploy/generate/metrics.ts';
-import { holds, NOTHING_SCRAPED, readScrape, type Scrape } from '../../openwrt/judge/prometheus.ts';
+import {
+  holds,
+  NOTHING_SCRAPED,
+  readScrape,
+  type Scrape,
+} from '../../openwrt/checks/prometheus.ts';
 import { buildFiring, buildFiringWithin, type Firing, type FiringWithin } from './alarms.ts';
 import { buildPromlint, type Promlint } from './promlint.ts';
 

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import * as z from 'zod';
-import { NOTHING_SCRAPED, type Sample, type Scrape } from '../../openwrt/judge/prometheus.ts';
+import { NOTHING_SCRAPED, type Sample, type Scrape } from '../../openwrt/checks/prometheus.ts';
 import { buildPromlint } from './promlint.ts';
 
 const FILE = join(import.meta.dirname, '../../../deploy/alerts.yaml');

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { problemsInKernel } from '../../contract/conformance/in-kernel.ts';
 import { e2eCluster } from '../cluster.ts';
-import { differenceOf, kernelLines, LOOK } from '../../openwrt/judge/kernel.ts';
+import { differenceOf, kernelLines, LOOK } from '../../openwrt/checks/kernel.ts';
 import { allSamples } from '../../samples/all.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { until } from '../../stack/observe.ts';

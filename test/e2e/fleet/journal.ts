@@ -1,7 +1,7 @@
 /** What has ever happened to the configuration of a pod's OpenWRT, as it says itself. */
 import type { Cluster } from 'kind-test-harness';
 import * as z from 'zod';
-import { readUci } from '../../openwrt/judge/uci.ts';
+import { readUci } from '../../openwrt/checks/uci.ts';
 import { askOpenwrt } from './openwrt.ts';
 
 const journalSchema = z.array(

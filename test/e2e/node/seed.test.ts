@@ -3,7 +3,7 @@
  * how a CNF heals.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { holdsSeedRule, seedRules } from '../../openwrt/judge/seed-rules.ts';
+import { holdsSeedRule, seedRules } from '../../openwrt/checks/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { applyManifest } from '../../stack/manifests.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';

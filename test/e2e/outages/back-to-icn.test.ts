@@ -4,7 +4,7 @@
  * is replaced. What is installed again finds them, and brings all in sync.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { holdsSeedRule, seedRules } from '../../openwrt/judge/seed-rules.ts';
+import { holdsSeedRule, seedRules } from '../../openwrt/checks/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { installProduct } from '../../stack/install.ts';
 import { DEPLOY } from '../../stack/installation.ts';

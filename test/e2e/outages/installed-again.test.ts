@@ -3,7 +3,7 @@
  * the time, and removed with the rules.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedRules } from '../../openwrt/judge/seed-rules.ts';
+import { seedRules } from '../../openwrt/checks/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { installProduct } from '../../stack/install.ts';
 import { applyManifest } from '../../stack/manifests.ts';

@@ -9,7 +9,7 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { resourceV1 } from '#shared/kube/objects.ts';
 import type { Packet } from '../../kernel/policy/evaluator.ts';
-import { passesTable, readTable } from '../../kernel/policy/nft-judge.ts';
+import { passesTable, readTable } from '../../kernel/policy/nft-evaluator.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorDown, coordinatorReady } from '../../stack/faults.ts';
 import { observePods, until } from '../../stack/observe.ts';

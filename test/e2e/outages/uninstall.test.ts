@@ -10,7 +10,7 @@ import {
   PORTS_GATE,
   PORTS_ROLE,
 } from '#shared/names.ts';
-import { holdsSeedRule, seedRules } from '../../openwrt/judge/seed-rules.ts';
+import { holdsSeedRule, seedRules } from '../../openwrt/checks/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { managedNetwork } from '../../stack/managed-network.ts';
 import { coordinatorDown } from '../../stack/faults.ts';

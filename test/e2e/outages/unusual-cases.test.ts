@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf, deleteCnf } from '../../stack/cnf.ts';
 import { agentsDown, coordinatorDown, type Restore } from '../../stack/faults.ts';
-import { holdsSeedRule, seedRules } from '../../openwrt/judge/seed-rules.ts';
+import { holdsSeedRule, seedRules } from '../../openwrt/checks/seed-rules.ts';
 import { applyManifest, removeSeedRules } from '../../stack/manifests.ts';
 import { observePods, observeRules, readCnf, until } from '../../stack/observe.ts';
 import { waitForPods, waitForRules, waitInSync } from '../../stack/operator.ts';

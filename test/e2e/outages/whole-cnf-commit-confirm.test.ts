@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createUplinks, UPLINK_AGENT_IMAGE, type Cut, type Uplinks } from '../../faults/uplinks.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { cnfHangs, coordinatorDown } from '../../stack/faults.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';
@@ -33,9 +33,9 @@ const cutting = (index: number, target = 'DROP', purpose = WATCHED): Rule => {
   return { ...base, spec: { ...base.spec, dest_port: CUTTING_PORT, target } };
 };
 
-const isCutting = ({ options }: JudgedSection): boolean =>
+const isCutting = ({ options }: DeviceSection): boolean =>
   options['dest_port'] === CUTTING_PORT && options['target'] === 'DROP';
-const byItsRules = (firewall: readonly JudgedSection[]): Cut =>
+const byItsRules = (firewall: readonly DeviceSection[]): Cut =>
   firewall.some(isCutting) ? 'all' : 'nothing';
 
 const statusSchema = z.object({
@@ -71,7 +71,7 @@ describe('a rule that cuts a whole CNF off', async () => {
   });
   const podsOf = async (purpose = WATCHED): Promise<string[]> =>
     (await observePods(cluster, namespace, purpose)).map(({ name }) => name);
-  const firewallOf = async (pod: string): Promise<readonly JudgedSection[]> =>
+  const firewallOf = async (pod: string): Promise<readonly DeviceSection[]> =>
     (await readCnf(cluster, { namespace, pod })).get('firewall') ?? [];
   /** Source addresses of our rules on a pod's OpenWRT. */
   const addressesOn = async (pod: string): Promise<string[]> =>
@@ -258,7 +258,7 @@ describe('a rule that cuts a whole CNF off', async () => {
   it('is not blamed for an API server that fails for its pod alone with it and does not come back without it', async () => {
     const [rule, blamed, since] = [later(1), await everBlamed(), Date.now()];
     let isAway = false;
-    const isIt = ({ options }: JudgedSection): boolean => options['src_ip'] === rule.spec['src_ip'];
+    const isIt = ({ options }: DeviceSection): boolean => options['src_ip'] === rule.spec['src_ip'];
     uplinks.drop((firewall) => {
       isAway ||= firewall.some(isIt);
       return isAway ? 'all' : 'nothing';
@@ -278,7 +278,7 @@ describe('a rule that cuts a whole CNF off', async () => {
 
   it('stays when it loses the coordinators only, and when there are none', async () => {
     const [cut, none, blamed] = [later(2), later(3), await everBlamed()];
-    const isIt = ({ options }: JudgedSection): boolean => options['src_ip'] === cut.spec['src_ip'];
+    const isIt = ({ options }: DeviceSection): boolean => options['src_ip'] === cut.spec['src_ip'];
     const [begun, pods] = [Date.now(), await podsOf()];
     uplinks.drop((firewall) => (firewall.some(isIt) ? 'coordinators' : 'nothing'));
     await apply(cluster, namespace, cut);

@@ -14,8 +14,8 @@ import {
   withOutput,
   withoutLateWarnings,
   type Step,
-} from '../people/docs/blocks.ts';
-import { createShell } from '../people/docs/shell.ts';
+} from '../users/docs/blocks.ts';
+import { createShell } from '../users/docs/shell.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PAGE = path.join(ROOT, 'docs/tutorial.md');

@@ -53,12 +53,12 @@ const kills =
 
 const stands =
   (program: ControlPlaneProgram, ms: number): Row['run'] =>
-  async ({ cluster, judge }) => {
+  async ({ cluster, checks }) => {
     const from = Date.now();
     await cluster.signalControlPlane(program, 'SIGSTOP');
     await sleep(ms);
     await cluster.signalControlPlane(program, 'SIGCONT');
-    judge.stoodStill(from, Date.now());
+    checks.stoodStill(from, Date.now());
     await untilServing(cluster);
   };
 
@@ -120,7 +120,7 @@ const BETWEEN_SNAPSHOT_AND_RESTORE_MS = 6_000;
  * so: a watch from a version that is yet to come says nothing.
  */
 const restored: Row['run'] = async (fixture) => {
-  const { cluster, judge } = fixture;
+  const { cluster, checks } = fixture;
   const folder = folderOf(cluster);
   const { length: kinds } = await kindsIn(cluster);
   const [data, copy, old] = ['etcd', 'etcd-copy', 'etcd-old'].map((name) =>
@@ -137,10 +137,10 @@ const restored: Row['run'] = async (fixture) => {
   await kill(cluster, 'kube-apiserver');
   renameSync(data, old);
   renameSync(copy, data);
-  const before = judge.violations();
+  const before = checks.violations();
   if (before.length > 0) throw new Error(before.join('\n'));
   await untilServing(cluster, kinds);
-  await judge.beginAnew();
+  await checks.beginAnew();
   const clients = [...(await fixture.targets('agent')), ...(await fixture.targets('coordinator'))];
   await Promise.all(clients.map((target) => cluster.killContainer(target, 'SIGKILL')));
 };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { readScrape, valueIn } from '../../openwrt/judge/prometheus.ts';
+import { readScrape, valueIn } from '../../openwrt/checks/prometheus.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createRunningPod, setPodState } from './pods.ts';
 import { createRule, eventsOn, firewallRules } from './rules.ts';

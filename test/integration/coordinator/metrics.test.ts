@@ -16,14 +16,14 @@ import {
   documentedMetrics,
   NOTHING_UNDOCUMENTED,
   undocumented,
-} from '../../openwrt/judge/documented-metrics.ts';
+} from '../../openwrt/checks/documented-metrics.ts';
 import {
   holds,
   NOTHING_SCRAPED,
   readScrape,
   valueIn,
   type Scrape,
-} from '../../openwrt/judge/prometheus.ts';
+} from '../../openwrt/checks/prometheus.ts';
 import { installed } from '../../stack/installation.ts';
 import { grantNeutron } from '../../stack/neutron-rights.ts';
 import { until } from '../../stack/observe.ts';

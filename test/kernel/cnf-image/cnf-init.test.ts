@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readUci } from '../../openwrt/judge/uci.ts';
+import { readUci } from '../../openwrt/checks/uci.ts';
 
 const INIT = path.resolve(import.meta.dirname, '../../../deploy/cnf-image/files/usr/sbin/cnf-init');
 

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { ALL_PAIRS, CASES, addressOfPod, deniedPairs, scenarioOf, type Protocol } from './cases.ts';
 import { isAllowed, type Packet } from './evaluator.ts';
-import { passesTable, readTable } from './nft-judge.ts';
+import { passesTable, readTable } from './nft-evaluator.ts';
 import { wholeFile } from '#shared/policy/nft-table.ts';
 import { judgeOf, tableOf } from './product.ts';
 

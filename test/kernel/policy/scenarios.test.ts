@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { wholeFile } from '#shared/policy/nft-table.ts';
 import { isAllowed } from './evaluator.ts';
-import { passesTable, readTable } from './nft-judge.ts';
+import { passesTable, readTable } from './nft-evaluator.ts';
 import { tableOf } from './product.ts';
 import { packets, scenario } from './scenarios.ts';
 

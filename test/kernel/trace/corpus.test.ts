@@ -6,7 +6,7 @@ import type { Walkable } from '#shared/trace/walk.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { readCorpus, type Recorded } from './corpus.ts';
 import { agrees, judge, kernelReading, type Judgement } from './judgement.ts';
-import { surroundings } from './scenes.ts';
+import { surroundings } from './random-firewalls.ts';
 
 let corpus: readonly Recorded[];
 let judged: readonly Compared[];

@@ -7,7 +7,7 @@ import { isDecided, trace, type Branch, type RuleStage, type Trace } from '#shar
 import type { Origin, Range } from '#shared/trace/types.ts';
 import type { Walkable } from '#shared/trace/walk.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { packetOf, surroundings, type SentPacket } from './scenes.ts';
+import { packetOf, surroundings, type SentPacket } from './random-firewalls.ts';
 
 /**
  * Sections by their names; `policy:ZONE:OPTION`, `dnat:ZONE`, `default:OPTION`, `drop_invalid`;

@@ -4,7 +4,7 @@
  */
 import { readCorpus, writeCorpus } from './corpus.ts';
 import { Kernel, missing } from './kernel/kernel.ts';
-import { sceneOf } from './scenes.ts';
+import { sceneOf } from './random-firewalls.ts';
 
 const PACKETS = 26;
 const [first = 1_000, scenes = 250] = process.argv.slice(2).map(Number);

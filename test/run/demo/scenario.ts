@@ -3,9 +3,9 @@
  * configuration files and `kubectl` show it. Throws at the first thing that does not come true.
  */
 import type { Cluster } from 'kind-test-harness';
-import { goneSince } from '../../openwrt/judge/in-force.ts';
-import { holdsSeedRule, seedRules, type CnfConfig } from '../../openwrt/judge/seed-rules.ts';
-import { longestLie } from '../../openwrt/judge/truth.ts';
+import { goneSince } from '../../openwrt/checks/in-force.ts';
+import { holdsSeedRule, seedRules, type CnfConfig } from '../../openwrt/checks/seed-rules.ts';
+import { longestLie } from '../../openwrt/checks/true-statuses.ts';
 import {
   observePods,
   observeRules,

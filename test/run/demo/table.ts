@@ -1,5 +1,5 @@
 /** Rules × pods: what each CNF's own files hold, beside what kubectl says of the rule. */
-import { holdsSeedRule, type CnfConfig } from '../../openwrt/judge/seed-rules.ts';
+import { holdsSeedRule, type CnfConfig } from '../../openwrt/checks/seed-rules.ts';
 import { ruleId, type ObservedPod, type ObservedRule } from '../../stack/observe.ts';
 
 const HELD = '●';

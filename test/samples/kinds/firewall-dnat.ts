@@ -1,7 +1,7 @@
 /** Samples of FirewallDNAT. */
 import { rule } from '../../stack/rules.ts';
 import * as icn from '../icn-table.ts';
-import { inFirewall } from '../../openwrt/judge/seed-rules.ts';
+import { inFirewall } from '../../openwrt/checks/seed-rules.ts';
 import type { Samples } from '../samples.ts';
 import * as uci from '../uci-table.ts';
 

@@ -1,5 +1,5 @@
 /** Samples of FirewallZone. */
-import { inFirewall } from '../../openwrt/judge/seed-rules.ts';
+import { inFirewall } from '../../openwrt/checks/seed-rules.ts';
 import { zone } from '../../stack/rules.ts';
 import type { Samples } from '../samples.ts';
 import * as uci from '../uci-table.ts';

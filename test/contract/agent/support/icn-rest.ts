@@ -1,7 +1,7 @@
 /** An OpenWRT that speaks ICN's REST only, as tests of the driver `icn` need it. */
 import type { Driver } from '../../../../agent/openwrt/driver.ts';
 import { createIcnDriver } from '../../../../agent/openwrt/icn/driver.ts';
-import { readUci, type JudgedSection } from '../../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../../openwrt/checks/uci.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './openwrt.ts';
 
 export const startIcn = (options: OpenwrtOptions = {}): Promise<TestOpenwrt> =>
@@ -31,7 +31,7 @@ export const ICN_PACKAGES = [
 ] as const;
 
 /** All of them as their files hold them; one that is not there has nothing. */
-export const filesOf = ({ simulator }: TestOpenwrt): Record<string, JudgedSection[]> =>
+export const filesOf = ({ simulator }: TestOpenwrt): Record<string, DeviceSection[]> =>
   Object.fromEntries(ICN_PACKAGES.map((name) => [name, readUci(simulator.store.text(name) ?? '')]));
 
 /** What every kernel table holds that REST set. */

@@ -2,7 +2,7 @@
  * What ICN's controller does to a CNF: the REST calls with which it configures one, in its order.
  */
 import { ICN_FINALIZERS } from '#shared/names.ts';
-import type { JudgedSection } from '../../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../../openwrt/checks/uci.ts';
 import type { TestOpenwrt } from './openwrt.ts';
 
 /** What it puts on most CRs that it has applied. */
@@ -77,5 +77,5 @@ export const lastEntry = (openwrt: TestOpenwrt): number =>
   openwrt.simulator.journal().at(-1)?.seq ?? 0;
 
 /** Sections whose name, or option `name`, is this. */
-export const called = (sections: readonly JudgedSection[], name: string): JudgedSection[] =>
+export const called = (sections: readonly DeviceSection[], name: string): DeviceSection[] =>
   sections.filter((section) => section.name === name || section.options['name'] === name);

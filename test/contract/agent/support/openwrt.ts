@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CNF_FILES, OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { ensureOwnLogin } from '../../../../agent/openwrt/ubus/login/own-login.ts';
-import { readUci, type JudgedSection } from '../../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../../openwrt/checks/uci.ts';
 import {
   startSimulator,
   type Simulator,
@@ -75,7 +75,7 @@ export type TestOpenwrt = {
   usernameFile: string;
   passwordFile: string;
   text: (uciPackage: string) => string;
-  sections: (uciPackage: string) => JudgedSection[];
+  sections: (uciPackage: string) => DeviceSection[];
   /** The package as an administrator would change it with the CLI. */
   write: (uciPackage: string, text: string) => void;
   /** Writes to /etc/config by ubus calls of this name. */

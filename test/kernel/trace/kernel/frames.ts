@@ -3,7 +3,7 @@
  * the flow label of IPv6.
  */
 import { addressOf, familyOf, numberOf } from '#shared/util/addresses.ts';
-import type { SentPacket } from '../scenes.ts';
+import type { SentPacket } from '../random-firewalls.ts';
 
 const bytesOf = (address: string): Buffer => {
   const size = familyOf(address) === 4 ? 4 : 16;

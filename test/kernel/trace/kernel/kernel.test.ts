@@ -8,7 +8,7 @@ import { firewallOf } from '#shared/trace/firewall.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
 import type { Firewall } from '#shared/trace/types.ts';
 import { agrees, judge, kernelReading, type Judgement } from '../judgement.ts';
-import { sceneOf, surroundings } from '../scenes.ts';
+import { sceneOf, surroundings } from '../random-firewalls.ts';
 import { Kernel } from './kernel.ts';
 
 const PACKETS = Number(process.env['SDEWAN_TRACE_PACKETS'] ?? 500);

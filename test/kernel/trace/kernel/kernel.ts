@@ -16,7 +16,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rootFileSystem, whyNoRootFileSystem } from '../../../openwrt/device/root-file-system.ts';
 import { leftText, type Judgement } from '../judgement.ts';
-import { ADDRESSES, DEVICES, ROUTES, type Scene, type SentPacket } from '../scenes.ts';
+import { ADDRESSES, DEVICES, ROUTES, type Scene, type SentPacket } from '../random-firewalls.ts';
 import { frameOf, packetBytes, received, type Received } from './frames.ts';
 import { Monitor, toldBy, type Step, type Told } from './monitor.ts';
 

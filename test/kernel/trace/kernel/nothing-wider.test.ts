@@ -12,7 +12,7 @@ import { kindOf } from '#shared/resources/registry.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { readReload } from '../../../../agent/openwrt/services/fw4-reload.ts';
 import { allSamples } from '../../../samples/all.ts';
-import { DEVICES, type SentPacket } from '../scenes.ts';
+import { DEVICES, type SentPacket } from '../random-firewalls.ts';
 import { Kernel } from './kernel.ts';
 
 let kernel: Kernel;

@@ -9,7 +9,7 @@ import type { Services } from '../services.ts';
 import { UciError } from '../uci/errors.ts';
 import { UciPackage } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
-import { judgeFirewall, type Judgement } from './firewall/judge.ts';
+import { judgeFirewall, type Judgement } from './firewall/taken-sections.ts';
 import { Ruleset } from './firewall/ruleset.ts';
 import { subnetOf } from './firewall/subnets.ts';
 import { refusals } from './firewall/nft.ts';

@@ -4,7 +4,7 @@
  * rendered; their numbers are made up.
  */
 import type { UciSection } from '../../uci/package.ts';
-import type { Judgement, TakenSection } from './judge.ts';
+import type { Judgement, TakenSection } from './taken-sections.ts';
 import { firstOf, protocolsOf, type Values } from './values.ts';
 
 /** Longest comment that nft takes; fw4 puts `!fw4: ` before the name. */

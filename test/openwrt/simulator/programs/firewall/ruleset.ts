@@ -3,7 +3,7 @@
  * redirect with fw4's comment, and those by which a zone is reached. What people and the agent's
  * helper do with `nft` is done here, too.
  */
-import type { TakenSection } from './judge.ts';
+import type { TakenSection } from './taken-sections.ts';
 import { firstOf } from './values.ts';
 
 type Rule = { text: string; handle: number };

@@ -3,7 +3,7 @@
  * network that the new address is in.
  */
 import { BlockList } from 'node:net';
-import type { TakenSection } from './judge.ts';
+import type { TakenSection } from './taken-sections.ts';
 import { firstOf, type Values } from './values.ts';
 
 /**

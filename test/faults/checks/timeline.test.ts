@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../openwrt/judge/in-force.ts';
+import type { JournalEntry } from '../../openwrt/checks/in-force.ts';
 import { textsOf } from './sections.ts';
 import { createTimeline } from './timeline.ts';
 

@@ -5,8 +5,8 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import { createDevice, type Device } from '../../openwrt/judge/in-force.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import { createDevice, type Device } from '../../openwrt/checks/in-force.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 
 type Place = { package: string; section: string };
 
@@ -55,7 +55,7 @@ export const liesIn = (
   });
 
 /** In the options that the rules of these tests change. */
-const isAsAsked = (section: JudgedSection | undefined, { spec }: RuleObject): boolean => {
+const isAsAsked = (section: DeviceSection | undefined, { spec }: RuleObject): boolean => {
   if (section === undefined) return false;
   const asked: object = typeof spec === 'object' && spec !== null ? spec : {};
   return ['dest_port', 'input'].every(

@@ -4,7 +4,7 @@
  * there, the next agent would write the same again, whatever it knew.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 import { firstCall, STRIDE } from '../each-call.ts';
 import { firewallRule, mwan3Rule, policy, zone } from './rules.ts';
 import { dieAt, PACKAGES, PATHS, startFixture, type Fixture } from './fixture.ts';
@@ -13,7 +13,7 @@ const rules = [zone, firewallRule('web', '80'), policy('balance'), mwan3Rule('ht
 const LEAST_CALLS = 8;
 const WRITTEN = ['firewall', 'mwan3'];
 
-const isForeign = ({ name, options }: JudgedSection): boolean =>
+const isForeign = ({ name, options }: DeviceSection): boolean =>
   !name?.startsWith('sdewan_') && options['sdewan_made'] === undefined;
 
 describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {

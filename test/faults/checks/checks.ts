@@ -1,5 +1,5 @@
 /**
- * The one judge of the fault table, from outside: what the API server says, the devices' files and
+ * What the fault table checks of each row, from outside: what the API server says, the devices' files and
  * their journals, and golden texts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { sectionNamesOf } from './sections.ts';
 import { saidIn, violationsIn, type SaysInSync, type Still } from './violations.ts';
 import { watchNamespace } from './watch.ts';
 
-export type Judge = {
+export type Checks = {
   /**
    * What did not hold at some moment since the last time that this was asked. `earlyMs`: as in a
    * row.
@@ -41,14 +41,14 @@ const LOOK_EVERY_MS = 200;
 /** What a watch tells late has arrived by then. */
 const LATE_MS = 500;
 
-export const createJudge = async (
+export const createChecks = async (
   cluster: Cluster,
   {
     namespace,
     cnfs,
     vocabulary,
   }: { namespace: string; cnfs: readonly Cnf[]; vocabulary: readonly Word[] },
-): Promise<Judge> => {
+): Promise<Checks> => {
   const ours = new Set(vocabulary.flatMap(sectionNamesOf));
   const words = new Map(vocabulary.map((word) => [`${word.kind}/${word.name}`, word]));
   const isOurs = (name: string): boolean => name.startsWith(OUR_PREFIX) || ours.has(name);

@@ -4,19 +4,19 @@
  * and throws on everything else.
  */
 
-export type JudgedSection = {
+export type DeviceSection = {
   /** undefined for an anonymous section. */
   name: string | undefined;
   type: string;
   options: Record<string, string | string[]>;
 };
 
-type Draft = Omit<JudgedSection, 'options'> & { options: Map<string, string | string[]> };
+type Draft = Omit<DeviceSection, 'options'> & { options: Map<string, string | string[]> };
 
 /**
  * The sections of a file of /etc/config, in file order. @throws Error on what libuci does not write
  */
-export const readUci = (text: string): JudgedSection[] => {
+export const readUci = (text: string): DeviceSection[] => {
   const sections: Draft[] = [];
   for (const words of statements(text)) {
     const [command, key, value] = words;

@@ -2,8 +2,8 @@
  * What a device had when, from its journal. Since journals of minutes are asked about thousands of
  * times, each line is read once, and what it changed is kept.
  */
-import { createDevice, type JournalEntry } from '../../openwrt/judge/in-force.ts';
-import type { JudgedSection } from '../../openwrt/judge/uci.ts';
+import { createDevice, type JournalEntry } from '../../openwrt/checks/in-force.ts';
+import type { DeviceSection } from '../../openwrt/checks/uci.ts';
 import { textOf } from './sections.ts';
 
 /** Contents of one package from `ms` (since 1970) on. */
@@ -92,6 +92,6 @@ export const createTimeline = (isOurs: (name: string) => boolean): Timeline => {
   };
 };
 
-const nameOf = ({ name = '' }: JudgedSection): string => name;
-const textsOf = (sections: readonly JudgedSection[]): ReadonlySet<string> =>
+const nameOf = ({ name = '' }: DeviceSection): string => name;
+const textsOf = (sections: readonly DeviceSection[]): ReadonlySet<string> =>
   new Set(sections.map(textOf));

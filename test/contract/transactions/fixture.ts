@@ -26,13 +26,13 @@ import { createRefusals } from '../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN } from '../../../agent/reconcile/rule-states.ts';
 import { NO_RESTART } from '../../../agent/reconcile/testing.ts';
 import { buildReports } from '../../../agent/report/build.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import { createManualClock as createDeviceClock } from '../../openwrt/simulator/clock.ts';
 import type { Factory } from '../../openwrt/simulator/factory/factory.ts';
 import type { Program } from '../../openwrt/simulator/programs/runner.ts';
 import { startSimulator, type Simulator } from '../../openwrt/simulator/simulator.ts';
 import { logIn, type TestClient } from '../../openwrt/simulator/test-client.ts';
-import { liesIn, readJournal } from './judge.ts';
+import { liesIn, readJournal } from './true-reports.ts';
 import { NETWORKS } from './rules.ts';
 import { stagedRights } from './staged-rights.ts';
 
@@ -84,7 +84,7 @@ export type Fixture = {
   text: (uciPackage: string) => string;
   /** As an administrator with an editor. */
   write: (uciPackage: string, text: string) => void;
-  sections: (uciPackage: string) => JudgedSection[];
+  sections: (uciPackage: string) => DeviceSection[];
   names: (uciPackage: string) => (string | undefined)[];
   /** What any agent has reported and was not so. */
   lies: () => readonly string[];
@@ -183,7 +183,7 @@ export const startFixture = async (
 
   const pathOf = (name: string): string => join(simulator.configDirectory, name);
   const text = (name: string): string => readFileSync(pathOf(name), 'utf8');
-  const sections = (name: string): JudgedSection[] => readUci(text(name));
+  const sections = (name: string): DeviceSection[] => readUci(text(name));
   return {
     simulator,
     passDeviceTime: clock.advance,

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
 import { podsPath, ruleCollections } from '../../stack/collections.ts';
 import { podOf, readConfigFile, type ObservedPod } from '../../stack/observe.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import type { Word } from '../vocabulary.ts';
 import type { Devices } from './devices.ts';
 import { expectedOf, sectionNamesOf, textOf } from './sections.ts';
@@ -94,7 +94,7 @@ const listPods = async ({ api }: Cluster, namespace: string): Promise<Pod[]> => 
     }));
 };
 
-type Packages = ReadonlyMap<string, readonly JudgedSection[]>;
+type Packages = ReadonlyMap<string, readonly DeviceSection[]>;
 
 const readPackages = async (
   cluster: Cluster,

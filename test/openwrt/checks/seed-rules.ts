@@ -3,7 +3,7 @@
  * written by hand from OpenWRT's own documentation of its options: the judge knows nothing of how
  * the product renders.
  */
-import type { JudgedSection } from './uci.ts';
+import type { DeviceSection } from './uci.ts';
 
 /** A section that is to be there once, with at least these options. */
 export type Expectation = {
@@ -112,7 +112,7 @@ const expectations: Record<string, readonly Expectation[]> = {
 export const seedRules: readonly string[] = Object.keys(expectations);
 
 /** Package -> its sections, as read from the CNF's files. */
-export type CnfConfig = ReadonlyMap<string, readonly JudgedSection[]>;
+export type CnfConfig = ReadonlyMap<string, readonly DeviceSection[]>;
 
 /** Whether each section that the rule stands for is there, exactly once. */
 export const holdsSeedRule = (config: CnfConfig, rule: string): boolean =>
@@ -126,7 +126,7 @@ export const timesIn = (config: CnfConfig, expected: Expectation): number =>
 
 const matches =
   ({ type, options }: Expectation) =>
-  (section: JudgedSection): boolean =>
+  (section: DeviceSection): boolean =>
     section.type === type &&
     Object.entries(options).every(
       ([name, value]) => JSON.stringify(section.options[name]) === JSON.stringify(value),

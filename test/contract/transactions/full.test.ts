@@ -7,7 +7,7 @@ import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import { startFixture, type Fixture } from './fixture.ts';
 
 const NEVER = new AbortController().signal;
@@ -54,7 +54,7 @@ describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
     return driver.apply(deltas, NEVER);
   };
   const contents = () => PACKAGES.map((name) => readUci(fixture.text(name)));
-  const withoutOurs = (sections: readonly JudgedSection[]) =>
+  const withoutOurs = (sections: readonly DeviceSection[]) =>
     sections.filter(({ name }) => !/^(sdewan_|ours)/.test(name ?? ''));
   const others = () => contents().map(withoutOurs);
 

@@ -1,5 +1,5 @@
 /**
- * How soon Kubernetes shows that an OpenWRT has come back empty: `node test/bench/truth.ts [--rules
+ * How soon Kubernetes shows that an OpenWRT has come back empty: `node test/bench/empty-device.ts [--rules
  * 1000] [--kills 3]`. From the first entry of the device's journal after the kill, in which it has
  * its factory configuration, to the CNFStatus that names the pod and to the status of each rule, as
  * watches of the API server get them. OpenWRT takes its reload slowly, so that no rule is back

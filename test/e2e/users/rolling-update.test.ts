@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { readScrape, valueIn } from '../../openwrt/judge/prometheus.ts';
+import { readScrape, valueIn } from '../../openwrt/checks/prometheus.ts';
 import { buildFiringWithin, type FiringWithin, type Look } from '../../deploy/prometheus/alarms.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { SYSTEM_NAMESPACE } from '../../stack/installation.ts';

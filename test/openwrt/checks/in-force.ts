@@ -2,7 +2,7 @@
  * What is in force on a device, from its journal, and since when. A file alone does nothing: what
  * counts is the file that its service took at the last reload.
  */
-import { readUci, type JudgedSection } from './uci.ts';
+import { readUci, type DeviceSection } from './uci.ts';
 
 /** One line of the journal, as far as it is judged; `ms` since 1970. */
 export type JournalEntry = {
@@ -17,7 +17,7 @@ export type JournalEntry = {
 };
 
 /** What a device has of a package: its file, and the file that its service took last. */
-export type Held = { file: readonly JudgedSection[]; taken: readonly JudgedSection[] };
+export type Held = { file: readonly DeviceSection[]; taken: readonly DeviceSection[] };
 
 export type Device = {
   /**
@@ -67,7 +67,7 @@ const takenBy = ({
 export const inForceSince = (
   journal: readonly JournalEntry[],
   packageName: string,
-  holds: (sections: readonly JudgedSection[]) => boolean,
+  holds: (sections: readonly DeviceSection[]) => boolean,
 ): number | undefined => {
   const device = createDevice();
   let since: number | undefined;

@@ -1,5 +1,5 @@
 /**
- * What kubectl and `sdewan status` say of broken things (`test/e2e/people/broken-things.ts`), each
+ * What kubectl and `sdewan status` say of broken things (`test/e2e/users/broken-things.ts`), each
  * done to the running product. What they printed is kept in test/golden/broken; `UPDATE=1` writes
  * it anew. On processes only: a real kubelet has words of its own.
  */

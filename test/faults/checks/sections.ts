@@ -1,9 +1,9 @@
 /** Sections of UCI as texts that can be compared, whatever the order of their options. */
 import { isDeepStrictEqual } from 'node:util';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import type { Word } from '../vocabulary.ts';
 
-export const textOf = ({ type, name = '', options }: JudgedSection): string => {
+export const textOf = ({ type, name = '', options }: DeviceSection): string => {
   const lines = Object.entries(options).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
   return [`${type} ${name}`, ...lines.sort()].join('\n');
 };

@@ -7,7 +7,7 @@ import { childrenOf } from '../../golden/cases.ts';
 import { cr } from '../agent/support/pass.ts';
 import { PORT, type Probe } from './peers.ts';
 
-export type Scene = {
+export type PacketCase = {
   name: string;
   /** Are there before and after. */
   given?: readonly RuleObject[];
@@ -60,7 +60,7 @@ const viaNet2 = cr('CNFRoute', 'scene-route', {
   table: 'cnf',
 });
 
-export const scenes: readonly Scene[] = [
+export const packetCases: readonly PacketCase[] = [
   {
     name: 'a FirewallRule drops, then rejects what comes to the device',
     created: one('FirewallRule', { ...ping, target: 'DROP' }),

@@ -4,7 +4,7 @@
  * its folder has gone since.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import type { JournalEntry } from '../../openwrt/judge/in-force.ts';
+import type { JournalEntry } from '../../openwrt/checks/in-force.ts';
 import { entriesIn } from '../../stack/journal.ts';
 
 const CHUNK = 1_048_576;

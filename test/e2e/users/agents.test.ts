@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
 import { podDiffViewSchema } from '../../../coordinator/cli/diff/device.ts';
 import { policyExplanationSchema } from '../../../coordinator/cli/explain/policy.ts';
-import { readUci, type JudgedSection } from '../../openwrt/judge/uci.ts';
+import { readUci, type DeviceSection } from '../../openwrt/checks/uci.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { startConnectProxy } from '../../stack/connect-proxy.ts';
 import { observePods, readConfigFile, until } from '../../stack/observe.ts';
@@ -123,7 +123,7 @@ describe('what agents answer to the CLI', async () => {
     await until('the drift is repaired', async () =>
       (await run('diff', pod)).code === 0 ? true : undefined,
     );
-    const ofOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
+    const ofOurs = ({ name }: DeviceSection): boolean => name?.startsWith('sdewan_') === true;
     expect((await file()).filter(ofOurs)).toEqual(before.filter(ofOurs));
   });
 
