@@ -39,7 +39,7 @@ import {
   podNotReady,
   sectionsUnread,
   stateFolderUnwritable,
-} from './controllers/rules/pod-events.ts';
+} from './controllers/rules/events.ts';
 import { RulesController } from './controllers/rules/controller.ts';
 import { UnreadPods } from './controllers/rules/unread-pods.ts';
 import { agesOf, censusOf, rulesByState, stalledRules } from './controllers/rules/counts.ts';

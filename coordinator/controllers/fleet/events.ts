@@ -90,6 +90,25 @@ export const deploymentReverted = (object: CnfDeployment): RecordedEvent => ({
   message: `another user or program changed the Deployment, and it is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
 });
 
+/** `by`: the user that has asked for it. `done`: false where OpenWRT has no such service. */
+export const serviceRestarted = (
+  { by, object, value }: { by: string; object: RecordedEvent['object']; value: string },
+  done: boolean,
+): RecordedEvent =>
+  done
+    ? {
+        object,
+        type: 'Normal',
+        reason: 'ServiceRestarted',
+        message: `the agent has restarted ${value}: ${by} has asked for it`,
+      }
+    : {
+        object,
+        type: 'Warning',
+        reason: 'ServiceNotRestarted',
+        message: `OpenWRT has no ${value} that the agent can restart: ${by} has asked for it`,
+      };
+
 /** Annotations that are no weight: told again only when they change. */
 export const createWeightEvents = (record: (event: RecordedEvent) => void) => {
   /** By CNFDeployment: of which pods an Event has told. */

@@ -23,6 +23,7 @@ import { own } from '#shared/util/own.ts';
 import { plainText } from '#shared/util/plain-text.ts';
 import { truncated } from '../../rule-status/wording.ts';
 import type { FleetPodObject } from './apps.ts';
+import { serviceRestarted } from './events.ts';
 
 /** Between two tries to take away what has been served. */
 const CLEAR_MS = 5_000;
@@ -127,7 +128,7 @@ export const clearServed = async (
   for (const [uid, { request }] of restarts) {
     const served = restartedBy(uid);
     if (served?.id !== request.id) continue;
-    if (await clear(request, parts, signal)) record(serviceRestarted(request, served));
+    if (await clear(request, parts, signal)) record(serviceRestarted(request, served.done));
     else isDone = false;
   }
   return isDone ? waitMs : CLEAR_MS;
@@ -155,21 +156,3 @@ const clear = async (
     return false;
   }
 };
-
-const serviceRestarted = (
-  { by, object, value }: UserRequest,
-  { done }: ServedRestart,
-): RecordedEvent =>
-  done
-    ? {
-        object,
-        type: 'Normal',
-        reason: 'ServiceRestarted',
-        message: `the agent has restarted ${value}: ${by} has asked for it`,
-      }
-    : {
-        object,
-        type: 'Warning',
-        reason: 'ServiceNotRestarted',
-        message: `OpenWRT has no ${value} that the agent can restart: ${by} has asked for it`,
-      };

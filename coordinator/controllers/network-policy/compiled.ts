@@ -6,6 +6,7 @@ import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { PolicyAnnotations } from '../../sources/policy-annotation.ts';
 import { compiledAt, type Compiled } from './desired.ts';
 import { gatewaysOf, type Gateway } from './enforcing-cnfs.ts';
+import { invalidAnnotation } from './events.ts';
 import { keyOf } from './objects.ts';
 import type { PolicyReader, PolicySources } from './sources.ts';
 
@@ -29,8 +30,7 @@ export const createCompiled = (
     const pods = asking();
     if (pods === undefined) return undefined;
     const found = gatewaysOf(pods);
-    for (const { object, message } of found.invalid)
-      record({ object, type: 'Warning', reason: 'InvalidAnnotation', message, once: true });
+    for (const { object, message } of found.invalid) record(invalidAnnotation(object, message));
     gateways = new Map(found.gateways.map((one) => [keyOf(one), one]));
     return gateways;
   };

@@ -12,6 +12,7 @@ import { createChanged, type Changed } from './changed.ts';
 import { changesFor, isAbout, type About } from './changes.ts';
 import { createCompiled, type CompiledDeps } from './compiled.ts';
 import { askedOf, type AskedPolicies } from './desired.ts';
+import { notCarried } from './events.ts';
 import type { PolicyMetrics } from './metrics.ts';
 import { keyOf, placeOf, type PolicyPlace } from './objects.ts';
 import { createOwnObjects } from './own-objects.ts';
@@ -151,6 +152,6 @@ const tellRefused = (
   for (const [uid, spec] of [...refused, ...carried]) {
     const message = spec.refused?.message ?? crowded.get(uid);
     const object = message !== undefined && policySources.policy(uid);
-    if (object) record({ object, type: 'Warning', reason: 'NotEnforced', message, once: true });
+    if (object) record(notCarried(object, message));
   }
 };

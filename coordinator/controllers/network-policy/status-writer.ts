@@ -10,8 +10,9 @@ import {
 } from '#shared/resources/other-kinds/policy-enforcement.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import type { Compiled } from './desired.ts';
-import { keyOf, type PolicyPlace } from './objects.ts';
-import { ownStatusOf, type OwnStatus, type Status } from './status.ts';
+import { eventsOf } from './events.ts';
+import type { PolicyPlace } from './objects.ts';
+import { ownStatusOf, type Status } from './status.ts';
 import type { PolicySources } from './sources.ts';
 
 /** Statuses of one CNF. */
@@ -74,37 +75,3 @@ const withoutOwn = ({
   scope: _scope,
   ...rest
 }: Status): Status => rest;
-
-/** While a pod comes up or an agent catches up, there is nothing to do. */
-const PASSING: ReadonlySet<string> = new Set(['AgentNotReady', 'NoAddressYet', 'Finished']);
-
-const lastingOf = ({ notEnforced = [] }: OwnStatus): string =>
-  notEnforced
-    .filter(({ reason }) => !PASSING.has(reason))
-    .map(({ reason, examples }) => `${reason} (${examples.join(', ')})`)
-    .join('; ');
-
-/** Only what is new: that it is enforced at all, and pods for which it is not and will not be. */
-const eventsOf = (
-  place: PolicyPlace,
-  before: Status,
-  { selectedPods, scope, ...now }: Status,
-): Omit<RecordedEvent, 'object'>[] => {
-  const cnf = `CNF ${keyOf(place)}`;
-  const events: Omit<RecordedEvent, 'object'>[] = [];
-  const isNewlyEnforced = (before.selectedPods?.enforced ?? 0) === 0;
-  if (selectedPods && selectedPods.enforced > 0 && isNewlyEnforced)
-    events.push({
-      type: 'Normal',
-      reason: 'Enforced',
-      message: `${cnf} enforces the policy for ${selectedPods.summary} pods: ${scope}`,
-    });
-  const lasting = lastingOf(now);
-  if (lasting !== '' && lasting !== lastingOf(before))
-    events.push({
-      type: 'Warning',
-      reason: 'NotEnforced',
-      message: `${cnf} does not enforce the policy for some pods: ${lasting}`,
-    });
-  return events;
-};

@@ -1,9 +1,10 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Drift } from '#shared/protocol/report.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import { context, report, reportsOf, rule, cnfPod, word } from '../../testing/facts.ts';
 import type { RuleWord } from '../../rule-status/pod-report.ts';
 import { rollup } from '../../rule-status/rollup.ts';
-import { Announcer, type Announcement } from './events.ts';
+import { Announcer, driftRepaired, Waiting, type Announcement } from './events.ts';
 
 const pod = cnfPod('a');
 
@@ -147,4 +148,90 @@ it('announces what was put back, each time', () => {
   expect(announcements(inSync, put(1))).toEqual([event]);
   expect(announcements(put(1), put(1))).toEqual([]);
   expect(announcements(put(1), put(2))).toEqual([event]);
+});
+
+describe('the Event of a rule that waits', () => {
+  const statusWith = (changes: Partial<RuleWord>): RuleStatus =>
+    rollup(rule(), [pod], reportsOf([[pod, report([word(changes)])]]), context());
+  const waits = (reason: string, message = 'src: waits for FirewallZone lan9'): RuleStatus =>
+    statusWith({ state: 'Pending', reason, message });
+
+  it('tells once, after half a minute, what a rule waits for', () => {
+    const waiting = new Waiting();
+    const status = waits('WaitingForReference');
+    expect(waiting.look('r', status, 1_000)).toEqual({ inMs: 30_000 });
+    expect(waiting.look('r', status, 21_000)).toEqual({ inMs: 10_000 });
+    expect([waiting.due(30_999), waiting.due(31_000)]).toEqual([[], ['r']]);
+    expect(waiting.look('r', status, 31_000)).toEqual({
+      event: {
+        type: 'Warning',
+        reason: 'WaitingForReference',
+        message: 'src: waits for FirewallZone lan9 (not in force on 1 of 1 pods: a)',
+        once: true,
+      },
+      inMs: undefined,
+    });
+    expect(waiting.due(99_000)).toEqual([]);
+    expect(waiting.look('r', status, 99_000)).toEqual({ inMs: undefined });
+  });
+
+  it.each([
+    'WaitingForInterface',
+    'WaitingForDevice',
+    'WaitingForSecret',
+    'WaitingForPackage',
+    'NotResolved',
+  ])('%s is waited for', (reason) => {
+    const waiting = new Waiting();
+    waiting.look('r', waits(reason), 0);
+    expect(waiting.look('r', waits(reason), 30_000).event?.reason).toBe(reason);
+  });
+
+  it('tells of a CNF that is not there', () => {
+    const waiting = new Waiting();
+    const status = rollup(rule(), [], new Map(), context());
+    waiting.look('r', status, 0);
+    expect(waiting.look('r', status, 30_000).event?.reason).toBe('WaitingForCnf');
+  });
+
+  it('begins anew with another reason, and after the rule was in force', () => {
+    const waiting = new Waiting();
+    waiting.look('r', waits('WaitingForReference'), 0);
+    expect(waiting.look('r', waits('WaitingForSecret'), 29_000)).toEqual({ inMs: 30_000 });
+    expect(waiting.look('r', statusWith({}), 30_000)).toEqual({ inMs: undefined });
+    expect(waiting.look('r', waits('WaitingForSecret'), 60_000)).toEqual({ inMs: 30_000 });
+  });
+
+  it.each(['Applying', 'PodNotReady', 'InvalidSpec'])('%s is not waited for', (reason) => {
+    expect(new Waiting().look('r', waits(reason), 0)).toEqual({ inMs: undefined });
+  });
+});
+
+describe('the Event of drift on a pod', () => {
+  const drift = (section: string, changes: Partial<Drift> = {}): Drift => ({
+    package: 'firewall',
+    section,
+    at: 1,
+    ...changes,
+  });
+  const messagesOf = (...drifts: Drift[]): string[] =>
+    driftRepaired(cnfPod('cnf-1-a'), drifts).map(({ message }) => message);
+
+  it('is one Event for the sections of a package, in the same words when it happens again', () => {
+    const message =
+      'another user or program changed package firewall on OpenWRT (a, b); the agent has put it back';
+    expect(messagesOf(drift('b'), drift('a'), drift('b', { at: 2 }))).toEqual([message]);
+    expect(messagesOf(drift('b'), drift('p', { package: 'mwan3' }))).toHaveLength(2);
+  });
+
+  it('says of a package that has come back empty what happened, and no section', () => {
+    const lost = drift('*', { whole: true });
+    const message =
+      "OpenWRT has come back without the agent's sections of package firewall, as after a restart; the agent has written them again";
+    expect(messagesOf(lost, { ...lost, at: 2 })).toEqual([message]);
+    expect(messagesOf(lost, drift('a'))).toEqual([
+      message,
+      'another user or program changed package firewall on OpenWRT (a); the agent has put it back',
+    ]);
+  });
 });
