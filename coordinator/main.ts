@@ -63,10 +63,8 @@ const GRACE_MS = 15_000;
 const main = async (signal: AbortSignal): Promise<void> => {
   const env = readEnv(coordinatorEnvSchema, process.env);
   const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
-  const { apiServer, missingReports, client, common, ownNamespace, server } = await connect(
-    env,
-    log,
-  );
+  const connected = await connect(env, log);
+  const { apiServer, client, common, missingReports, ownNamespace, server } = connected;
   const { leadership: election, registry } = common;
   const instance = env.POD_NAME ?? 'sdewan-coordinator';
   const tracing = await startTracing(env.OTEL_EXPORTER_OTLP_ENDPOINT, { instance, log });

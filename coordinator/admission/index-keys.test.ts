@@ -5,10 +5,10 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { RuleChange } from './checks/check.ts';
 import { ruleChecks } from './checks/list.ts';
-import { filterOf, identified, shapeOf, type KeptRule } from '../sources/kept-rule.ts';
+import { filterOf, type KeptRule } from '../sources/kept-rule.ts';
 import { isUnused } from './checks/references.ts';
 import { findRefusals } from './decide.ts';
-import { change, context, facts, rule, zone } from './testing/changes.ts';
+import { change, context, facts, inMemory, rule, zone } from './testing/changes.ts';
 import { indexKeysOf, indexKeysFor, keysToLookUp } from './index-keys.ts';
 
 const names = fc.constantFrom('lan1', 'a-b', 'a.b');
@@ -58,15 +58,6 @@ const lookUp = (rules: readonly RuleObject[]): ((indexKeys: readonly string[]) =
       indexKeys.some((indexKey) => index.ids(indexKey).has(metadata.uid)),
     );
 };
-
-/** As the coordinator keeps it. */
-const inMemory = (one: RuleObject): KeptRule => ({
-  ...identified(one),
-  revision: 'r1',
-  indexKeys: indexKeysOf(one, filterOf(one)),
-  shape: shapeOf(one),
-  filter: filterOf(one),
-});
 
 /** As it is listed on the API server before a denial. */
 const asListed = (one: RuleObject, about: RuleChange): KeptRule => ({

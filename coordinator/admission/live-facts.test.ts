@@ -7,20 +7,9 @@ import type { RuleChange } from './checks/check.ts';
 import { nameIsFree } from './checks/conflicts.ts';
 import { isUnused, referencesExist } from './checks/references.ts';
 import { createLiveFacts } from './live-facts.ts';
-import { filterOf, identified, shapeOf, type KeptRule } from '../sources/kept-rule.ts';
-import { indexKeysOf } from './index-keys.ts';
-import { change, context, facts, rule, zone } from './testing/changes.ts';
+import { change, context, facts, inMemory, rule, zone } from './testing/changes.ts';
 
 const { signal } = new AbortController();
-
-/** As the coordinator keeps it. */
-const inMemory = (one: RuleObject): KeptRule => ({
-  ...identified(one),
-  revision: 'r1',
-  indexKeys: indexKeysOf(one, filterOf(one)),
-  shape: shapeOf(one),
-  filter: filterOf(one),
-});
 
 /** As a client lists them, page by page: of an object its schema alone decides what stays. */
 const listing = (rules: readonly RuleObject[]): Pick<KubeClient, 'get' | 'list'> => ({

@@ -1,7 +1,8 @@
 /**
  * What all controllers have in common. Sources mark keys, whatever happened; each marked key is
- * reconciled by itself, on the facts as they are known at that moment. Waiting until enough is known
- * and this replica leads, coalescing, backoff, figures, log and shutdown are here and nowhere else.
+ * reconciled by itself, on the facts as they are known at that moment. Waiting until enough is
+ * known and this replica leads, coalescing, backoff, figures, log and shutdown are here and nowhere
+ * else.
  */
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';

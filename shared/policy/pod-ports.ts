@@ -19,6 +19,9 @@ const podPortSchema = z.object({
 });
 export type PodPort = z.infer<typeof podPortSchema>;
 
+/** `pod`: its uid. */
+export type PortOfPod = PodPort & { pod: string };
+
 const podPortsSchema = z
   .array(podPortSchema)
   .min(1)

@@ -1,12 +1,12 @@
 /**
- * How soon Kubernetes shows that an OpenWRT has come back empty: `node test/bench/empty-device.ts [--rules
- * 1000] [--kills 3]`. From the first entry of the device's journal after the kill, in which it has
- * its factory configuration, to the CNFStatus that names the pod and to the status of each rule, as
- * watches of the API server get them. OpenWRT takes its reload slowly, so that no rule is back
- * before all are shown to be gone. Two rates: from that entry on, as users wait for them, and from
- * the first that was shown, which is mostly earlier, since a container that ended is known before
- * OpenWRT is back. All of it shares this machine's cores: API server, etcd, coordinators, the
- * device that starts.
+ * How soon Kubernetes shows that an OpenWRT has come back empty: `node test/bench/empty-device.ts
+ * [--rules 1000] [--kills 3]`. From the first entry of the device's journal after the kill, in
+ * which it has its factory configuration, to the CNFStatus that names the pod and to the status of
+ * each rule, as watches of the API server get them. OpenWRT takes its reload slowly, so that no
+ * rule is back before all are shown to be gone. Two rates: from that entry on, as users wait for
+ * them, and from the first that was shown, which is mostly earlier, since a container that ended is
+ * known before OpenWRT is back. All of it shares this machine's cores: API server, etcd,
+ * coordinators, the device that starts.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 /**
- * What lies between the programs of the product and their surroundings: their clocks, and their ways to the API
- * server, which tests can change.
+ * What lies between the programs of the product and their surroundings: their clocks, and their
+ * ways to the API server, which tests can change.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

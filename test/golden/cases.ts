@@ -1,6 +1,6 @@
 /**
- * The golden cases: the samples of each kind, with what they refer to, and combinations in which several
- * kinds meet. What each is compiled with, and where the texts that it comes to are kept.
+ * The golden cases: the samples of each kind, with what they refer to, and combinations in which
+ * several kinds meet. What each is compiled with, and where the texts that it comes to are kept.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';

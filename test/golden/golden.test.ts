@@ -1,8 +1,8 @@
 /**
- * CRs in, UCI out: the samples of each kind come to the sections kept with them, combinations to the
- * packages one after the other as `uci export` writes them, and both to the files that they refer
- * to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared with
- * the table of fields, so that an update cannot make a wrong text pass.
+ * CRs in, UCI out: the samples of each kind come to the sections kept with them, combinations to
+ * the packages one after the other as `uci export` writes them, and both to the files that they
+ * refer to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared
+ * with the table of fields, so that an update cannot make a wrong text pass.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { compile } from '#shared/compile/compile.ts';

@@ -1,6 +1,6 @@
 /**
- * What the coordinator does with a scenario of the tests, without the API server: what Neutron has is
- * read, and brought to what is wanted.
+ * What the coordinator does with a scenario of the tests, without the API server: what Neutron has
+ * is read, and brought to what is wanted.
  */
 import { applySteps } from '../../coordinator/controllers/security-groups/apply.ts';
 import { createMembers } from '../../coordinator/controllers/security-groups/members.ts';

@@ -4,6 +4,8 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CheckContext, Facts, RuleChange } from '../checks/check.ts';
 import type { AdmissionRequest, Operation } from '../review.ts';
 import type { FactSource } from '../fact-source.ts';
+import { indexKeysOf } from '../index-keys.ts';
+import { filterOf, identified, shapeOf, type KeptRule } from '../../sources/kept-rule.ts';
 
 export const context: CheckContext = {
   kinds,
@@ -123,3 +125,12 @@ export const fixtureOf = (some: Partial<Facts>): FactSource & { asked: string[] 
     },
   };
 };
+
+/** A rule as the coordinator keeps it. */
+export const inMemory = (one: RuleObject): KeptRule => ({
+  ...identified(one),
+  revision: 'r1',
+  indexKeys: indexKeysOf(one, filterOf(one)),
+  shape: shapeOf(one),
+  filter: filterOf(one),
+});

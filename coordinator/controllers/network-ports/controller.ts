@@ -13,6 +13,7 @@ import {
   type Outcome,
 } from '#shared/kube/controller.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
+import type { PortOfPod } from '#shared/policy/pod-ports.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import { find } from '#shared/kube/owned.ts';
 import {
@@ -68,7 +69,7 @@ export type NetworkPortsController = {
   /** The policies' controller has set groups of ports. */
   onGuards: () => void;
   /** In Neutron, with the pods that have them. */
-  portsInNeutron: () => readonly { port: string; interface: string; pod: string }[] | undefined;
+  portsInNeutron: () => readonly PortOfPod[] | undefined;
   /** Why a pod has no addresses yet; undefined: it waits for none, as far as is known. */
   waitOf: (podUid: string) => string | undefined;
   run: (signal: AbortSignal) => Promise<void>;

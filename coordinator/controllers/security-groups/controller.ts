@@ -12,6 +12,7 @@ import {
   type Outcome,
 } from '#shared/kube/controller.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
+import type { PortOfPod } from '#shared/policy/pod-ports.ts';
 import type { AnyPolicy, WatchedPod } from '../network-policy/kept.ts';
 import type { PolicySources } from '../network-policy/sources.ts';
 import { isAbsent, isOvertakenInNeutron, NeutronError } from '../../neutron/errors.ts';
@@ -44,12 +45,10 @@ export type SecurityGroupsDeps = ControllerDeps & {
   /** Takes what tells for how many milliseconds Neutron has failed; 0 while it does not. */
   exposeFailing: (lastsMs: () => number) => void;
   /** The ports of NetworkPorts, with their pods. Undefined: they are not listed yet. */
-  portsInNeutron?: () => readonly GivenPort[] | undefined;
+  portsInNeutron?: () => readonly PortOfPod[] | undefined;
   /** What `guardOf` says may be another. */
   onGuards?: () => void;
 };
-
-export type GivenPort = { port: string; interface: string; pod: string };
 
 export type SecurityGroupsController = {
   mark: () => void;
@@ -75,13 +74,13 @@ export const createSecurityGroupsController = (
 ): SecurityGroupsController => {
   const { client, clock, log, neutron, record, resyncMs } = deps;
   const givenPorts = deps.portsInNeutron ?? (() => []);
-  const portsInNeutron = (): readonly GivenPort[] => givenPorts() ?? [];
-  const policySources = withGiven(deps.policySources, portsInNeutron);
+  const portsInNeutron = (): readonly PortOfPod[] => givenPorts() ?? [];
+  const sources = withGiven(deps.policySources, portsInNeutron);
   const mark = (): void => controller.mark(KEY);
-  const policies = followPolicies(policySources, mark);
+  const policies = followPolicies(sources, mark);
   const nodes = watchNodes({ client, clock, log }, mark);
   const present = createPresent({ neutron, clock, resyncMs });
-  const announcer = createAnnouncer({ policySources, record, clock });
+  const announcer = createAnnouncer({ policySources: sources, record, clock });
   const outages = createOutages(clock);
   const guards = createGuards(deps.onGuards);
   let overtaken = 0;
@@ -117,8 +116,8 @@ export const createSecurityGroupsController = (
   const failed = (cause: OutageCause, startedAt: number): { failed: string; againInMs: number } => {
     const againInMs = outages.failed(startedAt);
     if (isWorthTelling(cause, outages.lastsMs())) {
-      const ports = namedPorts(portsIn(policySources.podsWithPorts(), portsInNeutron()));
-      const members = createMembers({ ...policySources.groups, ports });
+      const ports = namedPorts(portsIn(sources.podsWithPorts(), portsInNeutron()));
+      const members = createMembers({ ...sources.groups, ports });
       announcer.failing({ policies: policies(), members, cause });
     }
     return { failed: cause.reason, againInMs };
@@ -126,7 +125,7 @@ export const createSecurityGroupsController = (
 
   const bring = async (cluster: string, signal: AbortSignal): Promise<Outcome> => {
     const given = portsInNeutron();
-    const watched = policySources.podsWithPorts();
+    const watched = sources.podsWithPorts();
     const withPorts = portsIn(watched, given);
     const there = await present.look(cluster, idsIn(withPorts), signal);
     const claims = portClaimsOf(withPorts, there.ports);
@@ -134,7 +133,7 @@ export const createSecurityGroupsController = (
       {
         cluster,
         policies: policies(),
-        members: createMembers({ ...policySources.groups, ports: claims.ports }),
+        members: createMembers({ ...sources.groups, ports: claims.ports }),
         ports: claims.ports.map(({ id }) => id),
         nodeAddresses: nodes.store.list().flatMap(({ addresses }) => addresses),
         present: there,
@@ -149,7 +148,7 @@ export const createSecurityGroupsController = (
     if (isShort) return { failed: 'QuotaExceeded', againInMs: Math.min(QUOTA_AGAIN_MS, resyncMs) };
     if (unwritten.length > 0) return { failed: 'Forbidden', againInMs: resyncMs };
     // The watch of pods is behind that of their NetworkPorts, and tells nothing of those.
-    const isBehind = given.some(({ pod }) => policySources.pod(pod) === undefined);
+    const isBehind = given.some(({ pod }) => sources.pod(pod) === undefined);
     return { againInMs: isBehind ? SOON_MS : present.nextReadInMs() };
   };
 
@@ -160,9 +159,7 @@ export const createSecurityGroupsController = (
     facts: () => {
       const areNodesKnown = nodes.state.listed || nodes.state.phase === 'Forbidden';
       // Groups of ports that are not listed yet would be taken off.
-      return policySources.isKnown() && areNodesKnown && givenPorts()
-        ? policySources.cluster()
-        : undefined;
+      return sources.isKnown() && areNodesKnown && givenPorts() ? sources.cluster() : undefined;
     },
     markAll: () => {
       // Another coordinator may have written, or waited.
@@ -206,27 +203,21 @@ const createGuards = (onGuards: SecurityGroupsDeps['onGuards']) => {
 };
 
 /** Pods with NetworkPorts say nothing of their ports themselves. */
-const withGiven = (
-  policySources: PolicySources,
-  given: () => readonly GivenPort[],
-): PolicySources => ({
-  ...policySources,
+const withGiven = (sources: PolicySources, given: () => readonly PortOfPod[]): PolicySources => ({
+  ...sources,
   podsWithPorts: () => [
     ...new Set([
-      ...policySources.podsWithPorts(),
-      ...given().flatMap(({ pod }) => policySources.pod(pod) ?? []),
+      ...sources.podsWithPorts(),
+      ...given().flatMap(({ pod }) => sources.pod(pod) ?? []),
     ]),
   ],
 });
 
 /** The NetworkPolicies as they are now. What they select is followed. */
-const followPolicies = (
-  policySources: PolicySources,
-  mark: () => void,
-): (() => readonly AnyPolicy[]) => {
+const followPolicies = (sources: PolicySources, mark: () => void): (() => readonly AnyPolicy[]) => {
   /** Undefined: they have changed, or are not read yet. */
   let policies: readonly AnyPolicy[] | undefined;
-  const reader = policySources.join({
+  const reader = sources.join({
     isWanted: () => true,
     onTouched: mark,
     onPolicies: () => {
@@ -237,14 +228,14 @@ const followPolicies = (
   });
   return () => {
     if (policies) return policies;
-    policies = policySources.policies().filter(({ kind }) => kind === 'NetworkPolicy');
+    policies = sources.policies().filter(({ kind }) => kind === 'NetworkPolicy');
     reader.follow(new Map(policies.flatMap(selectorsOf)));
     return policies;
   };
 };
 
 /** What pods say comes last: it takes none from others. */
-const portsIn = (pods: readonly WatchedPod[], given: readonly GivenPort[]): PodWithPorts[] => {
+const portsIn = (pods: readonly WatchedPod[], given: readonly PortOfPod[]): PodWithPorts[] => {
   const byPod = Map.groupBy(given, ({ pod }) => pod);
   return [
     ...pods.flatMap(({ pod }) => {

@@ -15,7 +15,8 @@ import { sleepOn } from '#shared/runtime/testing/manual-clock.ts';
 import type { PolicyReader, PolicySources } from '../network-policy/sources.ts';
 import { NeutronError } from '../../neutron/errors.ts';
 import { causeOf, createOutages } from '../../neutron/outage.ts';
-import { createSecurityGroupsController, type GivenPort } from './controller.ts';
+import type { PortOfPod } from '#shared/policy/pod-ports.ts';
+import { createSecurityGroupsController } from './controller.ts';
 import { followed } from './testing/followed.ts';
 import { createMemoryNeutron, type MemoryNeutron } from './testing/memory-neutron.ts';
 
@@ -125,7 +126,7 @@ const clock = {
   monotonic: () => Date.now(),
   sleep: sleepOn(systemClock.after),
 };
-let given: readonly GivenPort[] | undefined;
+let given: readonly PortOfPod[] | undefined;
 const start = async (): Promise<void> => {
   const controller = createSecurityGroupsController({
     client,

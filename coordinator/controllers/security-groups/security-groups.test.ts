@@ -1,6 +1,6 @@
 /**
- * Scenarios → Neutron in memory, and what its groups let pass: what is wanted, the way to it, quotas,
- * and what others have made.
+ * Scenarios → Neutron in memory, and what its groups let pass: what is wanted, the way to it,
+ * quotas, and what others have made.
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

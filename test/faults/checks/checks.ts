@@ -1,6 +1,6 @@
 /**
- * What the fault table checks of each row, from outside: what the API server says, the devices' files and
- * their journals, and golden texts.
+ * What the fault table checks of each row, from outside: what the API server says, the devices'
+ * files and their journals, and golden texts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kind-test-harness';

@@ -8,7 +8,10 @@ import { passesTable, readTable } from './nft-evaluator.ts';
 import { tableOf } from './product.ts';
 import { packets, scenario } from './scenarios.ts';
 
-/** Another part of all that there are in each scenario: the scenarios differ more than their packets. */
+/**
+ * Another part of all that there are in each scenario: the scenarios differ more than their
+ * packets.
+ */
 const EVERY = 25;
 const SCENARIOS = 1_000;
 
