@@ -63,8 +63,7 @@ const GRACE_MS = 15_000;
 const main = async (signal: AbortSignal): Promise<void> => {
   const env = readEnv(coordinatorEnvSchema, process.env);
   const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
-  const connected = await connect(env, log);
-  const { apiServer, client, common, missingReports, ownNamespace, server } = connected;
+  const { apiServer, client, common, missing, ownNamespace, server } = await connect(env, log);
   const { leadership: election, registry } = common;
   const instance = env.POD_NAME ?? 'sdewan-coordinator';
   const tracing = await startTracing(env.OTEL_EXPORTER_OTLP_ENDPOINT, { instance, log });
@@ -77,7 +76,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     isRead: (kind) => readKinds.has(kind),
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
     wasApiServerAway: apiServer.wasAway,
-    missingReports,
+    missingReports: missing,
     instance,
     onPod: (change) => {
       webhooks.onPod(change);
@@ -196,7 +195,14 @@ const connect = async (env: CoordinatorEnv, log: Logger) => {
     clock: systemClock,
     log,
   };
-  return { apiServer, missingReports, client, common, ownNamespace, server: config.server };
+  return {
+    apiServer,
+    client,
+    common,
+    missing: missingReports,
+    ownNamespace,
+    server: config.server,
+  };
 };
 
 /** Off unless a cloud is named. */
