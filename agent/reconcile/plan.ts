@@ -16,6 +16,7 @@ import type { CnfPlace, KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
+import { oncePerPair } from '#shared/util/memo.ts';
 import { icnDeltaOf } from '../openwrt/icn/delta.ts';
 import { partOf } from '../openwrt/parts/parts.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
@@ -100,7 +101,9 @@ const asFound = (
 export const namesForLedger = (
   { verdicts }: Pick<Plan, 'verdicts'>,
   kinds: readonly KindDefinition[],
-): ReadonlyMap<string, string> => {
+): ReadonlyMap<string, string> => namesIn(verdicts, kinds);
+
+const namesIn = oncePerPair((verdicts: Plan['verdicts'], kinds: readonly KindDefinition[]) => {
   const recorded = new Set(
     kinds.filter(({ uci }) => uci && uci.ownership !== 'prefix').map(({ kind }) => kind),
   );
@@ -111,4 +114,4 @@ export const namesForLedger = (
         sections.map((section) => [ledgerKey(section.package, section.name), rule.kind] as const),
       ),
   );
-};
+});

@@ -103,10 +103,10 @@ export const standingOf = (input: StandingInput): RuleStates => {
     const differing = unsettled.has(name) ? desired : differingIn(observed.get(name), desired);
     const names = new Set(differing.map((section) => section.name));
     for (const each of names) lagging.add(ledgerKey(name, each));
-    const said = warned.get(name);
-    const heard = said ? desired.filter((section) => !names.has(section.name)) : [];
+    const said = warned.get(name) ?? NOTHING_SAID;
+    const heard = said.size === 0 ? [] : desired.filter((section) => !names.has(section.name));
     for (const section of heard) {
-      const warning = said?.get(section.name);
+      const warning = said.get(section.name);
       if (warning !== undefined) warnings.set(ledgerKey(name, section.name), warning);
     }
   }
@@ -143,6 +143,7 @@ export const standingOf = (input: StandingInput): RuleStates => {
   };
 };
 
+const NOTHING_SAID: ReadonlyMap<string, string> = new Map();
 const NOTHING: readonly UciSection[] = [];
 
 const differingIn = (found: UciPackage | undefined, desired: readonly UciSection[]) =>

@@ -84,6 +84,7 @@ export const afterChanges = (
   takenOver: LedgerRecord['takenOver'],
   { deltas, verdicts }: Pick<Plan, 'deltas' | 'verdicts'>,
 ): LedgerRecord['takenOver'] => {
+  if (takenOver.size === 0) return takenOver;
   const leaving = new Set(
     verdicts.filter(({ verdict }) => verdict === 'unwanted').map(({ rule }) => rule.metadata.uid),
   );

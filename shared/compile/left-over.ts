@@ -7,7 +7,7 @@ import type { KindDefinition } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 import { compare, keyOf } from './in-use.ts';
-import { ifReadable } from './ownership.ts';
+import { ifReadable, unmarkedIn } from './ownership.ts';
 
 export type LeftOver = {
   package: string;
@@ -47,13 +47,14 @@ export const leftOversIn = (input: LeftOverInput): readonly LeftOver[] => {
 type Candidate = LeftOver & { kinds: readonly string[] };
 
 const candidatesIn = (
-  { name: packageName, sections }: UciPackage,
+  content: UciPackage,
   { kinds, unserved, isOurs }: LeftOverInput,
 ): Candidate[] => {
+  const { name: packageName, sections } = content;
   const inPackage = kinds.filter(({ uci }) => uci?.package === packageName);
   if (!inPackage.some(({ uci }) => uci?.icn?.isOnlyIcns)) return [];
   const isOurSection = isOurs(packageName);
-  return sections.flatMap((section): Candidate[] => {
+  return unmarkedIn(content).flatMap((section): Candidate[] => {
     if (isOurSection(section)) return [];
     const { type } = section;
     const nameAs = ({ uci }: KindDefinition) => ifReadable(() => uci?.icn?.nameOf(section));

@@ -3,6 +3,7 @@ import type { KindDefinition } from '../resources/kind.ts';
 import { isPackage } from '../resources/parts.ts';
 import { kinds as registry } from '../resources/registry.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
+import { oncePerObject } from '../util/memo.ts';
 
 /** Begins each section name of ours where names are free; also those of kinds that are gone. */
 export const OWN_PREFIX = 'sdewan_';
@@ -43,15 +44,23 @@ export type Others = {
   named: ReadonlyMap<string, UciSection>;
 };
 
+/** Those whose names do not say that they are ours. Of thousands that are, few are looked at. */
+export const unmarkedIn = ({ name, sections }: UciPackage): readonly UciSection[] =>
+  prefixed.has(name) ? withoutPrefix(sections) : sections;
+
+const withoutPrefix = oncePerObject((sections: readonly UciSection[]) =>
+  sections.filter(({ name }) => !name.startsWith(OWN_PREFIX)),
+);
+
 /** By package: its sections that are not ours. `ledger` holds `ledgerKey`s. */
 export const foreignIn = (
   observed: ReadonlyMap<string, UciPackage>,
   ledger: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly UciSection[]> =>
   new Map(
-    Array.from(observed, ([key, { name, sections }]) => {
-      const isOurs = ownershipOf(name, ledger);
-      return [key, sections.filter((section) => !isOurs(section))];
+    Array.from(observed, ([key, content]) => {
+      const isOurs = ownershipOf(content.name, ledger);
+      return [key, unmarkedIn(content).filter((section) => !isOurs(section))];
     }),
   );
 

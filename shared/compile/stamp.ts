@@ -8,6 +8,7 @@
 import type { KindDefinition } from '../resources/kind.ts';
 import { sectionsEqual } from '../uci/delta.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
+import { oncePerObject } from '../util/memo.ts';
 import { ledgerKey } from './ownership.ts';
 
 export const STAMP = 'sdewan_made';
@@ -45,7 +46,7 @@ export const withoutStampsAlone = (
   { sections }: UciPackage,
   isOurs: (section: UciSection) => boolean,
 ): readonly UciSection[] => {
-  if (!desired.some(({ options }) => STAMP in options)) return desired;
+  if (!hasStamps(desired)) return desired;
   const there = new Map(sections.filter(isOurs).map((section) => [section.name, section]));
   return desired.map((section) => {
     const found = there.get(section.name);
@@ -54,6 +55,10 @@ export const withoutStampsAlone = (
     return found !== undefined && sectionsEqual(found, unstamped) ? unstamped : section;
   });
 };
+
+const hasStamps = oncePerObject((sections: readonly UciSection[]) =>
+  sections.some(({ options }) => STAMP in options),
+);
 
 export const kindStampedOn = ({ name, options }: UciSection): string | undefined => {
   const stamp = options[STAMP];

@@ -152,7 +152,8 @@ export const comparisonOf = oncePerPair(
     let next = 0;
     for (const section of observed) {
       const wanted = desired[next];
-      if (wanted?.name !== section.name) aside.set(section.name, section);
+      if (section === wanted) next += 1;
+      else if (wanted?.name !== section.name) aside.set(section.name, section);
       else {
         if (!sectionsEqual(section, wanted)) differing.push(wanted);
         next += 1;

@@ -21,8 +21,13 @@ it.each<[string, UciPackage]>([
   ['one less before an anonymous one, which has another name then', of(lan, wan)],
   ['an option that is empty', of(lan, namedSection('rule', 'a', { proto: [], name: '' }), wan)],
 ])('foresees a package as it will be read: %s', (_what, wanted) => {
-  const state = foreseen({ versionOf }, wanted);
+  const state = foreseen({ versionOf }, wanted, read);
   expect(state?.content).toEqual(parsePackage('firewall', state?.version ?? ''));
+});
+
+it('names an anonymous section by its place also where it was read with another name', () => {
+  const otherwise = of(lan && { ...lan, name: 'cfg99' });
+  expect(foreseen({ versionOf }, otherwise, otherwise)?.content).toEqual(of(lan));
 });
 
 it('reads what we do not write, and what has no version of its text', () => {

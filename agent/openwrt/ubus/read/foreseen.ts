@@ -8,12 +8,15 @@ import { anonymousName } from '#shared/uci/parse.ts';
 import type { Base } from './packages.ts';
 import type { WritePath } from '../write/write-path.ts';
 
-/** Undefined where only reading it tells. */
+/** `before`: as it was read. Undefined where only reading it tells. */
 export const foreseen = (
   { versionOf }: Pick<WritePath, 'versionOf'>,
   wanted: UciPackage,
+  before?: UciPackage,
 ): Base | undefined => {
-  const content = { name: wanted.name, sections: wanted.sections.map(asRead) };
+  const asReadNow = (section: UciSection, at: number): UciSection =>
+    section === before?.sections[at] && !section.anonymous ? section : asRead(section, at);
+  const content = { name: wanted.name, sections: wanted.sections.map(asReadNow) };
   try {
     return versionOf && { version: versionOf(content), content };
   } catch (error) {

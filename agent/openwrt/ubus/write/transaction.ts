@@ -200,7 +200,7 @@ const foreseenIn = (
   new Map(
     changes.flatMap(({ package: name }): [string, Base][] => {
       const content = bases.has(name) ? wanted.get(name) : undefined;
-      const state = content && foreseen(path, content);
+      const state = content && foreseen(path, content, bases.get(name)?.content);
       return state === undefined ? [] : [[name, state]];
     }),
   );
