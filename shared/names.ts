@@ -126,6 +126,8 @@ export const PORTS_GATE = `${NETWORK_GROUP}/ports`;
 export const PORTS_ROLE = 'sdewan-network-ports';
 /** On NetworkPorts: the ManagedNetwork. */
 export const NETWORK_LABEL = `${PREFIX}/network`;
+/** On NetworkPorts: the NetworkPortPool that they were made for. */
+export const POOL_LABEL = `${PREFIX}/network-port-pool`;
 /** What the coordinator writes on a pod in the write that opens the gate, and in no other. */
 export const WRITTEN_WITH_GATE: readonly string[] = [
   NFN_NETWORK_ANNOTATION,

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
+import { networkPortPoolResource } from '#shared/resources/other-kinds/network-port-pool.ts';
 import { networkPortResource } from '#shared/resources/other-kinds/network-port.ts';
 import { plainText } from '#shared/util/plain-text.ts';
 
@@ -52,7 +53,7 @@ export type Operation = (typeof operations)[number];
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const MAX_NAME_LENGTH = 253;
 
-const OF_CLUSTER = [managedNetworkResource, networkPortResource];
+const OF_CLUSTER = [managedNetworkResource, networkPortPoolResource, networkPortResource];
 const isOfCluster = ({ group, resource }: z.infer<typeof groupVersionResource>): boolean =>
   OF_CLUSTER.some((one) => one.group === group && one.plural === resource);
 

@@ -43,6 +43,7 @@ type Request = {
   query?: Query;
   body?: object;
   headers?: Readonly<Record<string, string>>;
+  timeoutMs?: number;
   signal?: AbortSignal | undefined;
 };
 
@@ -69,7 +70,7 @@ export const createCalls = (options: NeutronOptions) => {
 
   const askWith = (
     { token, networkUrl, ca }: Awaited<ReturnType<typeof tokens.current>>,
-    { method, path, query = [], headers, body, signal }: Request,
+    { method, path, query = [], headers, body, timeoutMs, signal }: Request,
   ): Promise<Sent> => {
     const url = new URL(`${networkUrl}/v2.0/${path}`);
     for (const [name, value] of query) url.searchParams.append(name, value);
@@ -78,6 +79,7 @@ export const createCalls = (options: NeutronOptions) => {
       url,
       headers: { ...headers, 'x-auth-token': token },
       ...(body && { body }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
       ca,
       signal,
     });

@@ -14,6 +14,8 @@ export type Call = {
   headers?: Readonly<Record<string, string>>;
   body?: object;
   ca: string | undefined;
+  /** Default: a minute. */
+  timeoutMs?: number;
   signal?: AbortSignal | undefined;
 };
 
@@ -30,7 +32,8 @@ const MAX_BYTES = 64 * 2 ** 20;
 const MAX_TEXT = 500;
 
 /** @throws NeutronError */
-export const send: Send = async ({ method, url, headers, body, ca, signal }) => {
+export const send: Send = async (call) => {
+  const { method, url, headers, body, ca, timeoutMs = TIMEOUT_MS, signal } = call;
   const attempted = `${method} ${url.pathname}`;
   try {
     const answer = await exchange({
@@ -40,7 +43,7 @@ export const send: Send = async ({ method, url, headers, body, ca, signal }) => 
       body: body && JSON.stringify(body),
       ca,
       maxBytes: MAX_BYTES,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs,
       signal,
     });
     const text = answer.body.toString('utf8');

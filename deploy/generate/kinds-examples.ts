@@ -36,6 +36,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     '{ replicas: 2, selector: { matchLabels: { sdewanPurpose: cnf-1 } }, template: { metadata: { labels: { sdewanPurpose: cnf-1 } }, spec: … }, updates: { schedule: "0 2 * * SUN", timeZone: Europe/Berlin } }',
   ManagedNetwork:
     '{ provider: static, names: [ovn-net1], subnets: [{ cidr: 10.1.0.0/24, ranges: [10.1.0.10-10.1.0.99] }], namespaces: [edge] }',
+  NetworkPortPool: '{ network: lan, min: 10, max: 50 }',
 };
 
 /** In place of a spec, for the page: all that a kind needs beside deploy/examples. */

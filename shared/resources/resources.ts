@@ -12,6 +12,7 @@ import { cnfResource, type CnfSpec } from './other-kinds/cnf.ts';
 import { MESSAGE_COLUMN, PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
 import { defineKind, type KindDefinition } from './kind.ts';
 import { managedNetworkKind } from './other-kinds/managed-network.ts';
+import { networkPortPoolKind } from './other-kinds/network-port-pool.ts';
 import { networkPortKind } from './other-kinds/network-port.ts';
 import { policyEnforcementResource } from './other-kinds/policy-enforcement.ts';
 import { kinds } from './registry.ts';
@@ -41,6 +42,7 @@ const others: readonly KindDefinition[] = [
   policyEnforcementResource,
   managedNetworkKind,
   networkPortKind,
+  networkPortPoolKind,
 ];
 
 export const resources: readonly KindDefinition[] = [...kinds.map(resourceOfRule), ...others];

@@ -156,8 +156,8 @@ const rights: readonly Right[] = [
   },
   {
     of: [
-      ...['managednetworks', 'networkports'].map(network),
-      `${network('managednetworks')}/status`,
+      ...['managednetworks', 'networkportpools', 'networkports'].map(network),
+      ...['managednetworks', 'networkportpools'].map((one) => `${network(one)}/status`),
     ],
     can: {
       'use up the addresses of a network': () => ({

@@ -115,3 +115,16 @@ it('gets no address that a running pod says it has, by a pod that fixes it', asy
   await eventually(() => eventsOf('thief')).toContain(`pod ${tenant}/victim has it`);
   expect(await claimedOf('fixed')).toEqual([]);
 });
+
+it('has no ports made by a pool', async () => {
+  const pool = {
+    apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+    kind: 'NetworkPortPool',
+    metadata: { name: 'greedy' },
+    spec: { network: NETWORK, min: 1_000, max: 1_000 },
+  };
+  const args = ['--kubeconfig', asTenant, 'create', '-f', '-'];
+  const stdin = JSON.stringify(pool);
+  const made = await networks.fixture.cluster.kubectl(args, { stdin, allowFailure: true });
+  expect(made.stderr).toContain('cannot create resource "networkportpools"');
+});

@@ -5,8 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { networkPortPoolResource } from '#shared/resources/other-kinds/network-port-pool.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
-import { NFN_NETWORK_ANNOTATION, POD_PORTS_ANNOTATION } from '#shared/names.ts';
+import { NFN_NETWORK_ANNOTATION, POD_PORTS_ANNOTATION, POOL_LABEL } from '#shared/names.ts';
 import { clusterMark } from '../../coordinator/neutron/names.ts';
 import {
   createManagedNetworks,
@@ -363,6 +364,88 @@ describe('a port in Neutron', () => {
       .toBe(false);
     await expect.poll(() => portOf('first'), SETTLES).toBeUndefined();
     await expectAlike();
+  });
+});
+
+describe('a pool of ports', () => {
+  const poolOf = async () =>
+    (await networks.fixture.client.get(networkPortPoolResource, { name: 'warm' })).status;
+  const has = async (status: object): Promise<void> =>
+    await expect.poll(poolOf, SETTLES).toMatchObject(status);
+  const pool = (min: number, max: number): Promise<void> =>
+    networks.applied({
+      apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+      kind: 'NetworkPortPool',
+      metadata: { name: 'warm' },
+      spec: { network: 'lan', min, max },
+    });
+
+  it('is filled by one call, and no POST stands between a pod and its gate', async () => {
+    await ready('lan', 'Ready');
+    neutron.gate.calls.length = 0;
+    await pool(4, 20);
+    await has({ available: 20, failed: 0, conditions: [{ status: 'True', reason: 'Ready' }] });
+    expect(posts()).toBe(1);
+    await expectAlike();
+    const names = [1, 2, 3].map((at) => `warm-${at}`);
+    await networks.applied(...names.map((name) => pod(name)));
+    for (const name of names) await runs(name);
+    expect(posts()).toBe(1);
+    await has({ available: 17, claimed: 3 });
+    for (const name of names) {
+      const port = await portOf(name);
+      expect(port?.metadata.labels).toMatchObject({ [POOL_LABEL]: 'warm' });
+      const made = (await inNeutron()).find(({ id }) => id === port?.status?.portID);
+      expect(made?.security_groups).toHaveLength(2);
+      expect(entriesOf(await networks.seen(name))).toMatchObject([
+        { ipAddress: port?.spec.addresses.join(' '), macAddress: port?.spec.mac },
+      ]);
+    }
+    await gone(...names);
+    await has({ available: 20, claimed: 0, resting: 0 });
+    const ungrouped = async () =>
+      (await inNeutron()).every(({ security_groups: groups }) => groups.length === 0);
+    await expect.poll(ungrouped, SETTLES).toBe(true);
+    expect(posts()).toBe(1);
+  });
+
+  it('gets no more where the quota is used up, and says so', async () => {
+    const used = (await neutron.call<{ ports: unknown[] }>('GET', 'ports')).ports.length;
+    const limit = async (port: number): Promise<void> =>
+      void (await neutron.call('PUT', `quotas/${neutron.project}`, { quota: { port } }, 'admin'));
+    await limit(used + 2);
+    await pool(25, 25);
+    await has({ available: 22, conditions: [{ status: 'False', reason: 'Full' }] });
+    await limit(500);
+    await has({ available: 25, conditions: [{ status: 'True', reason: 'Ready' }] });
+    await expectAlike();
+  });
+
+  it('is filled again when others delete its ports, and goes with them', async () => {
+    const [first] = await inNeutron();
+    await neutron.call('DELETE', `ports/${first?.id}`);
+    await expect
+      .poll(
+        async () => (await inNeutron()).some(({ mac_address: mac }) => mac === first?.mac_address),
+        SETTLES,
+      )
+      .toBe(true);
+    await networks.fixture.kubectl('delete', 'npool', 'warm');
+    await expect.poll(async () => (await networks.portsOf('lan')).length, SETTLES).toBe(0);
+    await expectAlike();
+  });
+
+  it('cannot have a minimum above its most, or another network than before', async () => {
+    await pool(1, 2);
+    for (const [spec, words] of [
+      [{ min: 3 }, 'must be at most spec.max'],
+      [{ network: 'other' }, 'cannot change'],
+    ] as const) {
+      const patch = JSON.stringify({ spec });
+      const args = ['patch', 'npool', 'warm', '--type=merge', '-p', patch, '--dry-run=server'];
+      expect((await networks.fixture.kubectl(...args)).stderr).toContain(words);
+    }
+    await networks.fixture.kubectl('delete', 'npool', 'warm');
   });
 });
 

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { PORTS_GATE } from '#shared/names.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
-import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import { isUnclaimed, type NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { asksOf } from '../../controllers/network-ports/asks.ts';
 import { Claims, isReleased } from '../../controllers/network-ports/claims.ts';
 import { isKept, nameOfPod } from '../../controllers/network-ports/decide.ts';
@@ -111,7 +111,7 @@ export const portsViewOf = (facts: PortsFacts): PortsView => {
     kind: 'Ports',
     networks: networks.map(networkOf),
     ports: ports
-      .filter(({ spec }) => names.has(spec.network))
+      .filter((port) => names.has(port.spec.network) && !isUnclaimed(port))
       .filter(({ spec }) => namespace === undefined || spec.claim.namespace === namespace)
       .sort(
         (a, b) =>

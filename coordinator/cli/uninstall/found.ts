@@ -6,6 +6,7 @@ import { NETWORK_GROUP } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/other-kinds/cnf-status.ts';
 import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
+import { networkPortPoolResource } from '#shared/resources/other-kinds/network-port-pool.ts';
 import { networkPortResource } from '#shared/resources/other-kinds/network-port.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { namespaces } from '../../sources/workload.ts';
@@ -110,7 +111,11 @@ export const ownCrds = async ({ client, signal }: Finder): Promise<Found[]> =>
   );
 
 /** The coordinator claims anew what pods have: these go after it. */
-const addressKinds = new Set([managedNetworkResource.plural, networkPortResource.plural]);
+const addressKinds = new Set(
+  [managedNetworkResource, networkPortPoolResource, networkPortResource].map(
+    ({ plural }) => plural,
+  ),
+);
 const isOfAddresses = (crd: Found): boolean => addressKinds.has(specOf(crd).names.plural);
 
 export const isOfNetworkPolicies = (crd: Found): boolean =>

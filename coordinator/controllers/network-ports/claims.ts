@@ -1,6 +1,10 @@
 /** The NetworkPorts of one network, kept as they change, so that no look goes over all of them. */
 import { Index } from '#shared/kube/informer/key-index.ts';
-import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
+import {
+  isUnclaimed,
+  type NetworkPort,
+  type NetworkPortSpec,
+} from '#shared/resources/other-kinds/network-port.ts';
 
 export const isReleased = ({ status }: NetworkPort): boolean => status?.releasedAt !== undefined;
 
@@ -29,6 +33,11 @@ export class Claims {
     return this.#at.get(String(index));
   }
 
+  /** In Neutron, of a pool. */
+  available(): NetworkPort[] {
+    return this.#by(AVAILABLE);
+  }
+
   ofPod(uid: string): NetworkPort[] {
     return this.#by(podKey(uid));
   }
@@ -52,6 +61,7 @@ export class Claims {
   }
 }
 
+const AVAILABLE = 'available';
 const podKey = (uid: string): string => `pod ${uid}`;
 const keeperKey = (uid: string): string => `keeper ${uid}`;
 const addressKey = (text: string): string => `address ${text}`;
@@ -60,7 +70,9 @@ const shareKey = (namespace: string): string => `share ${namespace}`;
 const keysOf = (port: NetworkPort): string[] => {
   const { addresses, claim, index } = port.spec;
   const { keeper, namespace, uid } = claim;
+  const isAvailable = isUnclaimed(port) && !isReleased(port) && port.status?.portID !== undefined;
   return [
+    ...(isAvailable ? [AVAILABLE] : []),
     podKey(uid),
     ...(keeper ? [keeperKey(keeper.uid)] : []),
     ...(index === undefined ? addresses.map(addressKey) : []),

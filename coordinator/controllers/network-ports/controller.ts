@@ -20,7 +20,7 @@ import {
   managedNetworkResource,
   type ManagedNetwork,
 } from '#shared/resources/other-kinds/managed-network.ts';
-import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import { isUnclaimed, type NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { atOnce } from '#shared/util/at-once.ts';
 import { adopt } from './adopt.ts';
@@ -54,6 +54,8 @@ import {
   type NeutronOfPorts,
   type NeutronPortsController,
 } from './neutron/controller.ts';
+import { poolOf } from './neutron/pool.ts';
+import { isReleased } from './claims.ts';
 import { portName, randomMac } from './subnets.ts';
 import { createPortWrites, type PortWrites } from './writes.ts';
 
@@ -139,7 +141,7 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
       sources
         .portsInNeutron()
         ?.flatMap(({ spec: { claim }, status }) =>
-          status?.portID === undefined
+          status?.portID === undefined || isUnclaimed({ spec: { claim } })
             ? []
             : [{ port: status.portID, interface: claim.interface, pod: claim.uid }],
         ),
@@ -220,6 +222,7 @@ const createParts = (
   const announcer = createAnnouncer(record, clock);
   const onNetwork = (name: string): void => mark(`network ${name}`, STATUS_COALESCE_MS);
   const onPod = (uid: string): void => mark(`pod ${uid}`);
+  const onPort = (name: string): void => mark(`port ${name}`);
   const sources = new PortSources({
     client,
     clock,
@@ -229,7 +232,7 @@ const createParts = (
       neutron?.onNetwork(name);
     },
     onPort: (name) => {
-      mark(`port ${name}`);
+      onPort(name);
       const port = sources.port(name);
       if (!port || !isOfNeutron(port)) return;
       neutron?.onPort(port);
@@ -244,7 +247,8 @@ const createParts = (
   const writes = createPortWrites(client, sources, clock);
   const common = { ...deps, sources, writes, announcer };
   const neutron =
-    neutronOfPorts && createNeutronPorts({ ...common, ...neutronOfPorts, onNetwork, onPod });
+    neutronOfPorts &&
+    createNeutronPorts({ ...common, ...neutronOfPorts, onNetwork, onPod, onPortName: onPort });
   return {
     ...common,
     neutron,
@@ -425,7 +429,7 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
   };
 
   const restore = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
-    if (await isThere(port, signal)) {
+    if (!isUnclaimed(port) && (await isThere(port, signal))) {
       const fields = { port: port.metadata.name, pod: nameOfPod(port.spec.claim) };
       log.warn(fields, 'a NetworkPort was deleted while its pod had it, claiming it again');
       await writes.create(port.spec, signal);
@@ -447,13 +451,27 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     return (await writes.leave(port, since, signal)) ? { againInMs: 0 } : OVERTAKEN;
   };
 
+  /** It is in a pool. */
+  const keepOrLeave = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
+    const isWanted = neutron?.isWanted(port);
+    if (neutron && isWanted === undefined) return { againInMs: SOON_MS };
+    if (isWanted !== false) return 'done';
+    return (await writes.leave(port, 'releasedAt', signal)) ? { againInMs: 0 } : OVERTAKEN;
+  };
+
+  const removeInNeutron = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
+    if (!neutron) return { failed: NO_CLOUD.reason, againInMs: AGAIN_MS };
+    const isWanted = poolOf(port) === undefined ? false : neutron.isWanted(port);
+    if (isWanted === undefined) return { againInMs: SOON_MS };
+    if (isWanted) return (await writes.takeBack(port, signal)) ? 'done' : OVERTAKEN;
+    neutron.release(port.metadata.name);
+    return 'done';
+  };
+
   const take = async (port: NetworkPort, next: PortStep, signal: AbortSignal): Promise<Outcome> => {
     if (next.step === 'rest') return { againInMs: next.forMs };
     if (next.step === 'release') return await release(port, signal);
-    if (next.step === 'delete' && isOfNeutron(port)) {
-      neutron?.release(port.metadata.name);
-      return neutron ? 'done' : { failed: NO_CLOUD.reason, againInMs: AGAIN_MS };
-    }
+    if (next.step === 'delete' && isOfNeutron(port)) return await removeInNeutron(port, signal);
     if (next.step === 'delete') return (await writes.remove(port, signal)) ? 'done' : OVERTAKEN;
     if (next.step === 'note') {
       return (await writes.note(port, next.node, signal)) ? 'done' : OVERTAKEN;
@@ -477,6 +495,7 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     if (!port) return lost ? await restore(lost, signal) : 'done';
     const pod = sources.pods.store.byUid(port.spec.claim.uid);
     if (pod) tellDifferences(pod);
+    if (isUnclaimed(port) && !isReleased(port)) return await keepOrLeave(port, signal);
     const next = decidePort(port, {
       now: clock.now(),
       pod: pod && !pod.hasEnded ? { node: pod.node } : undefined,

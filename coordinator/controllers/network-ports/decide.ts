@@ -3,7 +3,11 @@
  * whose pod is gone. Pure: the same facts come to the same.
  */
 import { few } from '#shared/util/few.ts';
-import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
+import {
+  isUnclaimed,
+  type NetworkPort,
+  type NetworkPortSpec,
+} from '#shared/resources/other-kinds/network-port.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import { isReleased, type Claims } from './claims.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
@@ -91,7 +95,7 @@ export type Claim = {
   plan: Plan;
   /** It is claimed already. */
   has: boolean;
-  /** One of the same owner, that rests or is kept for it: it is taken over. */
+  /** It is taken over: of the same owner, resting or kept for it, or of a pool. */
   resting?: NetworkPort;
 };
 export type Decision = { wait: Wait } | { claims: readonly Claim[] };
@@ -101,7 +105,8 @@ export const isKept = (port: NetworkPort): boolean =>
   !isReleased(port) && port.status?.keptSince !== undefined;
 
 /** A pod has it. */
-export const isHeld = (port: NetworkPort): boolean => !isReleased(port) && !isKept(port);
+export const isHeld = (port: NetworkPort): boolean =>
+  !isReleased(port) && !isKept(port) && !isUnclaimed(port);
 
 export const nameOfPod = ({ namespace, pod }: NetworkPortSpec['claim']): string =>
   `${namespace}/${pod}`;
@@ -194,6 +199,10 @@ const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string }
   if (exceeded !== undefined) return { reason: 'NoFreeAddress', problem: exceeded };
   const { name: network, uid } = known.object.metadata;
   const claim = claimOf(pod, ask.interface);
+  const resting = known.ports
+    .available()
+    .find((port) => isAsked(port, ask, plan) && !chosen.some((one) => one.resting === port));
+  if (resting) return { ask, network, plan, spec: { ...resting.spec, claim }, has: false, resting };
   const inNeutron = plan.neutron && claimInNeutron({ ...wanted, neutron: plan.neutron, usersOf });
   if (inNeutron)
     return 'reason' in inNeutron
@@ -202,11 +211,11 @@ const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string }
   const found = indexFor(wanted);
   if ('problem' in found)
     return { reason: ask.fixed.length > 0 ? 'FixedAddressNotFree' : 'NoFreeAddress', ...found };
-  const { index, resting } = found;
+  const { index } = found;
   const mac = ask.mac?.toLowerCase() ?? macAt(uid, index);
   const addresses = addressesAt(plan, index);
   const spec = { network, index, mac, addresses, claim, managed: true };
-  return { ask, network, plan, spec, has: false, ...(resting && { resting }) };
+  return { ask, network, plan, spec, has: false, ...(found.resting && { resting: found.resting }) };
 };
 
 export const claimOf = (
@@ -373,7 +382,10 @@ const fixedIndex = (
   return { problem: `${wanted}: ${user}, of ${plan.range} of network ${network}` };
 };
 
-const usersOf = (port: NetworkPort): string => `pod ${nameOfPod(port.spec.claim)} ${howHeld(port)}`;
+const usersOf = (port: NetworkPort): string =>
+  isUnclaimed(port)
+    ? `NetworkPort ${port.metadata.name} of a pool has it`
+    : `pod ${nameOfPod(port.spec.claim)} ${howHeld(port)}`;
 
 const howHeld = (port: NetworkPort): string => {
   const { keeper } = port.spec.claim;

@@ -5,6 +5,7 @@ import {
   type ManagedNetwork,
   type ManagedNetworkStatus,
 } from '#shared/resources/other-kinds/managed-network.ts';
+import { isUnclaimed } from '#shared/resources/other-kinds/network-port.ts';
 import { conditionOf } from '../../rule-status/conditions.ts';
 import { truncated } from '../../rule-status/wording.ts';
 import { isReleased } from './claims.ts';
@@ -46,7 +47,7 @@ export const statusOf = (facts: NetworkFacts): ManagedNetworkStatus => {
       observedGeneration: network.metadata.generation,
     }),
     ...(!isOfNeutron && { free }),
-    claimed: ports.length - resting,
+    claimed: ports.filter((port) => !isReleased(port) && !isUnclaimed(port)).length,
     resting,
     foreign: foreign.size + doubtful.size,
     ...(adopting !== undefined && { adopting }),

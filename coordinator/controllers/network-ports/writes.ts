@@ -2,7 +2,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound, isOutdated } from '#shared/kube/errors.ts';
 import { find, keep } from '#shared/kube/owned.ts';
-import { MANAGED_BY, NETWORK_LABEL, NETWORK_PORTS_ANNOTATION } from '#shared/names.ts';
+import { MANAGED_BY, NETWORK_LABEL, NETWORK_PORTS_ANNOTATION, POOL_LABEL } from '#shared/names.ts';
 import {
   networkPortResource,
   type NetworkPort,
@@ -18,6 +18,14 @@ export type PortWrites = {
   /** Each is false when another look is needed, on what is known then. */
   claim: (claim: Claim, signal: AbortSignal) => Promise<boolean>;
   create: (spec: NetworkPortSpec, signal: AbortSignal) => Promise<boolean>;
+  /** To a pool. */
+  add: (
+    spec: Omit<NetworkPortSpec, 'claim'>,
+    pool: string,
+    signal: AbortSignal,
+  ) => Promise<boolean>;
+  /** Its pool has it again. */
+  takeBack: (port: NetworkPort, signal: AbortSignal) => Promise<boolean>;
   /** Its pod runs there. */
   note: (port: NetworkPort, node: string, signal: AbortSignal) => Promise<boolean>;
   /** Its port in Neutron is there. */
@@ -59,10 +67,14 @@ export const createPortWrites = (
     return false;
   };
 
-  const create: PortWrites['create'] = async (spec, signal) => {
+  const make = async (
+    spec: Omit<NetworkPortSpec, 'claim'>,
+    more: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
     const { network } = spec;
     const name = portName(spec);
-    const metadata = { name, labels: { ...MANAGED_BY, [NETWORK_LABEL]: network } };
+    const metadata = { name, labels: { ...MANAGED_BY, [NETWORK_LABEL]: network, ...more } };
     const desired = { metadata, fields: { spec, status: firstStatus(spec, sources) } };
     const owned = { client, resource: networkPortResource, signal };
     const { object } = await keep<NetworkPort>(owned, desired, undefined);
@@ -89,8 +101,12 @@ export const createPortWrites = (
     }
   };
 
+  const create: PortWrites['create'] = (spec, signal) => make(spec, {}, signal);
+
   return {
     create,
+    add: (spec, pool, signal) => make(spec, { [POOL_LABEL]: pool }, signal),
+    takeBack: (port, signal) => change(port, { spec: { claim: null }, status: NO_NODE }, signal),
     note: (port, node, signal) =>
       change(port, { status: { node, active: true, keptSince: null } }, signal),
     found: (port, { addresses, status }, signal) =>
@@ -141,7 +157,10 @@ export const createPortWrites = (
   };
 };
 
-const firstStatus = ({ network }: NetworkPortSpec, sources: PortSources): NetworkPort['status'] => {
+const firstStatus = (
+  { network }: Pick<NetworkPortSpec, 'network'>,
+  sources: PortSources,
+): NetworkPort['status'] => {
   const { subnets = [], mtu } = sources.networks.store.byName('', network)?.spec ?? {};
   const gateway = subnets.flatMap((subnet) => subnet.gateway ?? []);
   return {

@@ -12,6 +12,28 @@ import type { Resource } from '../resource.ts';
 const text = (max: number) => z.string().max(max);
 const addresses = () => z.array(text(45)).max(2);
 
+const claimSchema = z.strictObject({
+  namespace: text(63).describe('Of the pod.'),
+  pod: text(253).describe('Its name.'),
+  uid: text(64).describe('One that is made anew under the same name is another.'),
+  interface: text(64).describe('Of the pod.'),
+  owner: text(64)
+    .optional()
+    .describe('uid of the controller of the pod: its next pod need not wait.'),
+  keeper: z
+    .strictObject({
+      kind: z.enum(['Deployment', 'StatefulSet']).describe('Of apps/v1.'),
+      name: text(253).describe('In the namespace of the pod.'),
+      uid: text(64).describe('One that is made anew under the same name keeps nothing.'),
+    })
+    .optional()
+    .describe('What keeps them for its next pod, a StatefulSet for that of the same name.'),
+  before: text(64).optional().describe('uid of the pod that they were kept from.'),
+});
+type Claim = z.infer<typeof claimSchema>;
+/** As an absent one is read: of no pod. */
+const NO_CLAIM: Claim = { namespace: '', pod: '', uid: '', interface: '' };
+
 const specSchema = z.strictObject({
   network: text(63).describe('The ManagedNetwork.'),
   index: z
@@ -21,31 +43,19 @@ const specSchema = z.strictObject({
     .describe('Offset of its addresses from the first address of their subnets, if not Neutron’s.'),
   mac: text(17).describe('Asked of the CNI for the interface.'),
   addresses: addresses().describe('One of each subnet; none yet while Neutron has not given any.'),
-  claim: z
-    .strictObject({
-      namespace: text(63).describe('Of the pod.'),
-      pod: text(253).describe('Its name.'),
-      uid: text(64).describe('One that is made anew under the same name is another.'),
-      interface: text(64).describe('Of the pod.'),
-      owner: text(64)
-        .optional()
-        .describe('uid of the controller of the pod: its next pod need not wait.'),
-      keeper: z
-        .strictObject({
-          kind: z.enum(['Deployment', 'StatefulSet']).describe('Of apps/v1.'),
-          name: text(253).describe('In the namespace of the pod.'),
-          uid: text(64).describe('One that is made anew under the same name keeps nothing.'),
-        })
-        .optional()
-        .describe('What keeps them for its next pod, a StatefulSet for that of the same name.'),
-      before: text(64).optional().describe('uid of the pod that they were kept from.'),
-    })
-    .describe('The pod that has them.'),
+  claim: claimSchema
+    .optional()
+    .transform((claim) => claim ?? NO_CLAIM)
+    .describe('The pod that has them; absent while they are in a pool.'),
   managed: z
     .boolean()
     .describe('Whether the coordinator gave them. false: the pod had them before.'),
 });
 export type NetworkPortSpec = z.infer<typeof specSchema>;
+
+/** It is in a pool. */
+export const isUnclaimed = ({ spec }: { spec: Pick<NetworkPortSpec, 'claim'> }): boolean =>
+  spec.claim.uid === NO_CLAIM.uid;
 
 const statusSchema = z.object({
   active: z.boolean().optional().describe('Whether the pod has a node.'),

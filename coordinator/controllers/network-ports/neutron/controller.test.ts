@@ -1,19 +1,27 @@
 /** The controllers of NetworkPorts over a Neutron in memory: what they write, and how often. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
-import { KEEP_ADDRESSES_ANNOTATION, NFN_NETWORK_ANNOTATION, PORTS_GATE } from '#shared/names.ts';
+import {
+  KEEP_ADDRESSES_ANNOTATION,
+  NFN_NETWORK_ANNOTATION,
+  POOL_LABEL,
+  PORTS_GATE,
+} from '#shared/names.ts';
 import { Registry } from '#shared/metrics/prometheus.ts';
 import { managedNetworkResource } from '#shared/resources/other-kinds/managed-network.ts';
 import {
   networkPortResource,
   type NetworkPort,
 } from '#shared/resources/other-kinds/network-port.ts';
+import { networkPortPoolResource } from '#shared/resources/other-kinds/network-port-pool.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { NeutronPorts } from '../../../neutron/ports.ts';
 import { podResource, statefulSets } from '../../../sources/workload.ts';
 import { FakeFleetApi, NAMESPACE } from '../../fleet/testing/api-server.ts';
+import { isReleased } from '../claims.ts';
 import { createNetworkPortsController } from '../controller.ts';
+import { REST_MS } from '../decide.ts';
 import { createPortMetrics } from '../metrics.ts';
 import { portNodes } from '../objects.ts';
 import { CLUSTER, createNetworkInMemory, NETWORK, refusedWith, SUBNET } from './testing.ts';
@@ -24,19 +32,41 @@ const soon = { interval: 10, timeout: 10_000 };
 let api: FakeFleetApi;
 let memory: ReturnType<typeof createNetworkInMemory>;
 let calls: NeutronPorts;
+let posts: ('bulk' | 'single')[];
+let aheadMs: number;
+/** By which the monotonic clock is ahead. */
+let laterMs: number;
 /** One in each look. */
 let projects: number;
 let running: { end: AbortController; done: Promise<void> };
 
 beforeEach(() => {
   api = new FakeFleetApi({
-    told: ['managednetworks', 'networkports', 'pods', 'nodes', 'virtualaddresses'],
-    ofCluster: ['managednetworks', 'networkports', 'nodes'],
+    told: [
+      'managednetworks',
+      'networkportpools',
+      'networkports',
+      'pods',
+      'nodes',
+      'virtualaddresses',
+    ],
+    ofCluster: ['managednetworks', 'networkportpools', 'networkports', 'nodes'],
   });
   memory = createNetworkInMemory();
   projects = 0;
+  posts = [];
+  aheadMs = 0;
+  laterMs = 0;
   calls = {
     ...memory.calls,
+    createPort: (port) => {
+      posts.push('single');
+      return memory.calls.createPort(port);
+    },
+    createPorts: (ports) => {
+      posts.push('bulk');
+      return memory.calls.createPorts(ports);
+    },
     project: async () => {
       projects += 1;
       return 'ours';
@@ -55,14 +85,14 @@ beforeEach(() => {
     metrics: NO_METRICS,
     portMetrics: createPortMetrics(new Registry()),
     leadership: ALWAYS_LEADING,
-    clock: systemClock,
+    clock: {
+      ...systemClock,
+      now: () => systemClock.now() + aheadMs,
+      monotonic: () => systemClock.monotonic() + laterMs,
+    },
     log: silentLogger,
     neutronOfPorts: {
-      calls: {
-        ...calls,
-        project: () => calls.project(),
-        createPort: (port) => calls.createPort(port),
-      },
+      calls,
       cluster: () => CLUSTER,
       resyncMs: RESYNC_MS,
       guardOf: () => 'guarded',
@@ -145,5 +175,94 @@ describe('a port that Neutron refuses while it is kept', () => {
     const looks = projects;
     await expect.poll(() => projects - looks, soon).toBeGreaterThan(10);
     expect(writes() - before).toBeLessThan(5);
+  });
+});
+
+describe('a pool', () => {
+  const pool = (min: number, max: number): void =>
+    void api.put(networkPortPoolResource, {
+      metadata: { name: 'warm' },
+      spec: { network: 'lan', min, max },
+    });
+  const asking = (name: string, entry: object = {}): void => {
+    const nfn = { interface: [{ name: 'net-lan', interface: 'net0', ...entry }] };
+    api.put(podResource, {
+      metadata: { name, annotations: { [NFN_NETWORK_ANNOTATION]: JSON.stringify(nfn) } },
+      spec: { schedulingGates: [{ name: PORTS_GATE }] },
+    });
+  };
+  const isOpen = (name: string) => (): boolean =>
+    Object(api.get('pods', name)?.['spec']).schedulingGates?.length === 0;
+  const statusNow = async () =>
+    (await api.client().get(networkPortPoolResource, { name: 'warm' })).status;
+  const has = async (status: object): Promise<void> =>
+    await expect.poll(statusNow, soon).toMatchObject(status);
+
+  it('has ports made by one call before pods ask, and its pods need none', async () => {
+    network();
+    pool(2, 30);
+    await has({ available: 20, beingMade: 0, failed: 0, conditions: [{ reason: 'Ready' }] });
+    expect(posts).toEqual(['bulk']);
+    const [first] = await portsNow();
+    expect(first?.metadata.labels).toMatchObject({ [POOL_LABEL]: 'warm' });
+    asking('fixes', { ipAddress: first?.spec.addresses[0] });
+    asking('p');
+    await expect.poll(isOpen('fixes'), soon).toBe(true);
+    await expect.poll(isOpen('p'), soon).toBe(true);
+    await has({ available: 18, claimed: 2 });
+    expect((await portsNow()).find(({ spec }) => spec.claim.pod === 'fixes')?.metadata.uid).toBe(
+      first?.metadata.uid,
+    );
+    expect(posts).toEqual(['bulk']);
+  });
+
+  it.each(['before', 'after', 'late'] as const)(
+    'sends no bulk twice, when its answer is lost %s, and posts singly what is missing',
+    async (lost) => {
+      const { createPorts } = memory.calls;
+      calls.createPorts = async (ports) => {
+        posts.push('bulk');
+        memory.lose(lost);
+        return await createPorts(ports);
+      };
+      network();
+      pool(3, 3);
+      await has({ beingMade: 3, conditions: [{ reason: 'Timeout' }] });
+      memory.settle();
+      laterMs = 30_000;
+      pool(3, 4);
+      await has({ available: 3, beingMade: 0, failed: 0 });
+      expect(posts).toEqual(['bulk', 'single', 'single', 'single']);
+      expect(memory.ports.size).toBe(3);
+    },
+  );
+
+  it('waits while the quota is used up, and says so', async () => {
+    const full = () => Promise.reject(refusedWith('OverQuota'));
+    const { createPort } = memory.calls;
+    calls.createPorts = full;
+    calls.createPort = (port) => (memory.ports.size < 5 ? createPort(port) : full());
+    network();
+    pool(8, 8);
+    await has({ available: 5, conditions: [{ status: 'False', reason: 'Full' }] });
+    expect(memory.ports.size).toBe(5);
+  });
+
+  it('takes back what a pod had, and lets go what is beyond its most', async () => {
+    network();
+    pool(2, 2);
+    await has({ available: 2 });
+    asking('p');
+    await expect.poll(isOpen('p'), soon).toBe(true);
+    await has({ available: 2, claimed: 1 });
+    api.remove('pods', 'p');
+    await has({ resting: 1 });
+    aheadMs = REST_MS;
+    pool(3, 3);
+    await has({ available: 3, claimed: 0, resting: 0 });
+    pool(1, 1);
+    await has({ available: 1, resting: 2 });
+    api.remove('networkportpools', 'warm');
+    await expect.poll(async () => (await portsNow()).every(isReleased), soon).toBe(true);
   });
 });

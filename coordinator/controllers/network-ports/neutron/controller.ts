@@ -7,7 +7,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
-import type { NetworkPort, NetworkPortSpec } from '#shared/resources/other-kinds/network-port.ts';
+import {
+  isUnclaimed,
+  type NetworkPort,
+  type NetworkPortSpec,
+} from '#shared/resources/other-kinds/network-port.ts';
 import { NeutronError } from '../../../neutron/errors.ts';
 import type { NeutronPorts } from '../../../neutron/ports.ts';
 import { causeOf, createOutages, type OutageCause } from '../../../neutron/outage.ts';
@@ -19,6 +23,8 @@ import type { PortWrites } from '../writes.ts';
 import { AGAIN_MS, KnownInNeutron } from './known.ts';
 import { createLook } from './look.ts';
 import { createMaker } from './make.ts';
+import { poolOf } from './pool.ts';
+import { createPools } from './pools.ts';
 
 export type NeutronOfPorts = {
   calls: NeutronPorts;
@@ -44,6 +50,7 @@ type Options = ControllerDeps &
     /** Its status may be another; the pod may go on. */
     onNetwork: (name: string) => void;
     onPod: (uid: string) => void;
+    onPortName: (name: string) => void;
   };
 
 export type NeutronPortsController = {
@@ -60,6 +67,8 @@ export type NeutronPortsController = {
   onPort: (port: NetworkPort) => void;
   /** It has rested. */
   release: (name: string) => void;
+  /** By its pool, where no pod has it. Undefined: that is not known yet. */
+  isWanted: (port: NetworkPort) => boolean | undefined;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -70,7 +79,9 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
   const outages = createOutages(clock);
   const known = new KnownInNeutron(sources, clock);
   const onDoubt = (network: string): void => controller.mark(`network ${network}`);
-  const { make, remove } = createMaker({ ...options, known, onDoubt });
+  const maker = createMaker({ ...options, known, onDoubt });
+  const { make, remove } = maker;
+  const pools = createPools({ ...options, known, maker, onPort: options.onPortName });
   const look = createLook({ ...options, known });
 
   const reconcile = async (key: string, cluster: string, signal: AbortSignal): Promise<Outcome> => {
@@ -141,7 +152,9 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
     if (spec?.neutron && !isDeepStrictEqual(asked, spec.neutron)) onDoubt(name);
   };
   const onPort = (port: NetworkPort): void => {
-    if (known.isToBeMade(port)) controller.mark(`pod ${port.spec.claim.uid}`);
+    const pool = poolOf(port);
+    if (pool !== undefined) pools.mark(pool);
+    if (known.isToBeMade(port) && !isUnclaimed(port)) controller.mark(`pod ${port.spec.claim.uid}`);
   };
 
   return {
@@ -157,7 +170,10 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
     onNetwork,
     onPort,
     release: (name) => controller.mark(`release ${name}`),
-    run: controller.run,
+    isWanted: pools.wants,
+    run: async (signal) => {
+      await Promise.all([controller.run(signal), pools.run(signal)]);
+    },
   };
 };
 

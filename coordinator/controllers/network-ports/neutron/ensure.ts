@@ -5,7 +5,7 @@
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { NeutronError } from '../../../neutron/errors.ts';
 import { networkPortName, uidIn } from '../../../neutron/names.ts';
-import type { MadePort, NeutronPorts } from '../../../neutron/ports.ts';
+import type { MadePort, NeutronPorts, NewPort } from '../../../neutron/ports.ts';
 import { fixedIpsOf } from './plan.ts';
 import type { NeutronPlan } from '../subnets.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
@@ -32,10 +32,8 @@ export const ensurePort = async (
 ): Promise<MadePort | Refusal> => {
   const name = networkPortName(cluster, metadata.uid);
   const { mac, addresses, network } = spec;
-  const fixed = fixedIpsOf(plan, addresses);
-  const wanted = { network_id: plan.network, name, mac_address: mac, fixed_ips: fixed };
   try {
-    return await calls.createPort(wanted, signal);
+    return await calls.createPort(wantedOf({ metadata, spec }, plan, cluster), signal);
   } catch (error) {
     if (!(error instanceof NeutronError)) throw error;
     const asked = [...addresses, mac].join(' or ');
@@ -52,6 +50,37 @@ export const ensurePort = async (
     return { ...there, name };
   }
 };
+
+const wantedOf = (
+  { metadata, spec: { addresses, mac } }: Pick<NetworkPort, 'metadata' | 'spec'>,
+  plan: NeutronPlan,
+  cluster: string,
+): NewPort => ({
+  network_id: plan.network,
+  name: networkPortName(cluster, metadata.uid),
+  mac_address: mac,
+  fixed_ips: fixedIpsOf(plan, addresses),
+});
+
+/**
+ * All in one call, which must not be repeated, or none, where Neutron refuses that. @throws
+ * NeutronError that leaves open what has become of it
+ */
+export const createAll = async (
+  ports: readonly NetworkPort[],
+  plan: NeutronPlan,
+  { calls, cluster, signal }: Pick<EnsureDeps, 'cluster' | 'signal'> & { calls: BulkCalls },
+): Promise<readonly MadePort[]> => {
+  try {
+    const wanted = ports.map((port) => wantedOf(port, plan, cluster));
+    return await calls.createPorts(wanted, signal);
+  } catch (error) {
+    if (!(error instanceof NeutronError) || !refusalOf(error, NOT_SAID)) throw error;
+    return [];
+  }
+};
+type BulkCalls = Pick<NeutronPorts, 'createPorts'>;
+const NOT_SAID = { network: '', asked: '' };
 
 /** In whichever network: its ManagedNetwork may be gone, or another now. @throws NeutronError */
 export const removePort = async (

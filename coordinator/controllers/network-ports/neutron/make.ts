@@ -1,6 +1,6 @@
 /** The ports of a pod's claims, made in Neutron, and those of claims that have rested, deleted. */
 import { OVERTAKEN, type Outcome } from '#shared/kube/controller.ts';
-import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import { isUnclaimed, type NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { MadePort, NeutronPorts } from '../../../neutron/ports.ts';
 import { isReleased } from '../claims.ts';
@@ -8,7 +8,7 @@ import type { Announcer } from '../events.ts';
 import { isGated } from '../objects.ts';
 import type { PortSources } from '../sources.ts';
 import type { PortWrites } from '../writes.ts';
-import { ensurePort, removePort } from './ensure.ts';
+import { createAll, ensurePort, removePort } from './ensure.ts';
 import { AGAIN_MS, type KnownInNeutron } from './known.ts';
 import { addressesIn, gatewaysOf } from './plan.ts';
 import type { NeutronPlan } from '../subnets.ts';
@@ -31,10 +31,21 @@ export type MakeOptions = {
   onDoubt: (network: string) => void;
 };
 
-/** `cluster`: its mark. Both throw NeutronError. */
+/** `cluster`: its mark. All throw NeutronError. */
 export type Maker = {
   /** All or none before it ends, since the next pod's come after it. `uid`: of the pod. */
   make: (uid: string, cluster: string, signal: AbortSignal) => Promise<Outcome>;
+  /** Undefined: it is there. */
+  makeOne: (
+    port: NetworkPort,
+    cluster: string,
+    signal: AbortSignal,
+  ) => Promise<Outcome | undefined>;
+  /** By one call, which must not be repeated: all, or none. */
+  makeAll: (
+    ports: readonly NetworkPort[],
+    of: { cluster: string; plan: NeutronPlan; signal: AbortSignal },
+  ) => Promise<void>;
   remove: (name: string, cluster: string, signal: AbortSignal) => Promise<Outcome>;
 };
 
@@ -67,9 +78,24 @@ export const createMaker = (options: MakeOptions): Maker => {
     log.info({ port: port.metadata.name, reason, message }, 'Neutron refuses a port');
     const pod = sources.pods.store.byUid(claim.uid);
     if (pod && isGated(pod)) onPod(claim.uid);
-    else announcer.notMade(port, message);
+    else if (!isUnclaimed(port)) announcer.notMade(port, message);
     onNetwork(network);
     return { failed: reason, againInMs: AGAIN_MS };
+  };
+
+  const makeOne: Maker['makeOne'] = async (port, cluster, signal) => {
+    const network = known.networkNamed(port.spec.network);
+    const plan = network && sources.planFor(network);
+    // Its pods are looked at again when the network has been read.
+    if (!plan || 'problem' in plan || !plan.neutron) return { failed: 'NetworkNotReady' };
+    const made = await ensurePort(port, plan.neutron, {
+      calls,
+      cluster,
+      isKnown: (of) => sources.ports.store.byUid(of) !== undefined,
+      signal,
+    });
+    if ('reason' in made) return refuse(port, made);
+    return (await note(port, made, { plan: plan.neutron, signal })) ? undefined : OVERTAKEN;
   };
 
   return {
@@ -78,20 +104,17 @@ export const createMaker = (options: MakeOptions): Maker => {
         // Until it is written a claim has no uid, and its port would have no name.
         const port = sources.port(metadata.name);
         if (!port || !known.isToBeMade(port)) continue;
-        const network = known.networkNamed(port.spec.network);
-        const plan = network && sources.planFor(network);
-        // Its pods are looked at again when the network has been read.
-        if (!plan || 'problem' in plan || !plan.neutron) return { failed: 'NetworkNotReady' };
-        const made = await ensurePort(port, plan.neutron, {
-          calls,
-          cluster,
-          isKnown: (of) => sources.ports.store.byUid(of) !== undefined,
-          signal,
-        });
-        if ('reason' in made) return refuse(port, made);
-        if (!(await note(port, made, { plan: plan.neutron, signal }))) return OVERTAKEN;
+        const outcome = await makeOne(port, cluster, signal);
+        if (outcome) return outcome;
       }
       return 'done';
+    },
+    makeOne,
+    makeAll: async (ports, { cluster, plan, signal }) => {
+      for (const one of await createAll(ports, plan, { calls, cluster, signal })) {
+        const port = ports.find(({ spec }) => spec.mac === one.mac_address);
+        if (port) await note(port, one, { plan, signal });
+      }
     },
     remove: async (name, cluster, signal) => {
       const port = sources.port(name);
@@ -99,7 +122,11 @@ export const createMaker = (options: MakeOptions): Maker => {
       const { network } = port.spec;
       await removePort(port, { calls, cluster, signal });
       known.refused.delete(port.metadata.uid);
-      if (!(await writes.remove(port, signal))) return OVERTAKEN;
+      if (!(await writes.remove(port, signal))) {
+        // Its pool may have taken it back meanwhile.
+        known.missing.add(port.metadata.uid);
+        return OVERTAKEN;
+      }
       known.noteRoom(network);
       sources.markWaiting();
       return 'done';

@@ -1,7 +1,7 @@
 /** A network of Neutron in memory: as much of it as ports rest on, with answers that are lost. */
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import { NeutronError } from '../../../neutron/errors.ts';
-import type { MadePort, NewPort } from '../../../neutron/ports.ts';
+import type { MadePort, NeutronPorts, NewPort } from '../../../neutron/ports.ts';
 import type { PortCalls } from './ensure.ts';
 import { planInNeutron } from './plan.ts';
 import type { NeutronPlan } from '../subnets.ts';
@@ -90,7 +90,12 @@ export const createNetworkInMemory = (quota = Infinity) => {
     if (how === 'after') throw LOST();
     return answer;
   };
-  const calls: PortCalls = {
+  const calls: PortCalls & Pick<NeutronPorts, 'createPorts'> = {
+    createPorts: (wanted) =>
+      call(() => {
+        if (ports.size + wanted.length > quota) throw refusedWith('OverQuota');
+        return wanted.map(insert);
+      }),
     createPort: (port) => call(() => insert(port)),
     deletePort: (id) => call(() => void ports.delete(id)),
     renamePort: (id, name) =>
