@@ -24,7 +24,7 @@ import { createPodWebhook, createSecondCnfWebhook } from './admission/cnf/inject
 import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.ts';
 import type { ReferenceMode } from './admission/decide.ts';
 import { managedNetworksOr } from './admission/managed-networks.ts';
-import { createLiveFacts } from './admission/live-facts.ts';
+import { createLiveFacts, type KnownCnf } from './admission/live-facts.ts';
 import { nameWhoAsks } from './admission/requests.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
 import { createBindingsController } from './controllers/bindings/controller.ts';
@@ -106,16 +106,14 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     clock,
     log,
   });
+  const cnfs = (name: string, purpose: string): KnownCnf[] => [
+    ...workloads.ofNamespace(name).filter((workload) => workload.purpose === purpose),
+    ...pods.withNetworks(name, purpose),
+  ];
   const cache = createCachedFacts({
     client,
     rules: (indexKeys, most) => rules.tied(indexKeys, most),
-    networkAnnotations: (name, purpose) => [
-      ...workloads
-        .ofNamespace(name)
-        .filter((workload) => workload.purpose === purpose)
-        .map(({ networks }) => networks),
-      ...pods.networkAnnotations(name, purpose),
-    ],
+    networkAnnotations: (...cnf) => cnfs(...cnf).map(({ networks }) => networks),
     purposes: (name) => [
       ...workloads
         .ofNamespace(name)
@@ -129,7 +127,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     clock,
     log,
   });
-  const live = createLiveFacts(client);
+  const live = createLiveFacts(client, (...cnf) => (cache.source() ? cnfs(...cnf) : []));
   const lookups = createCnfLookups(client);
   const gates = createGates({ client, lookups, log });
   const portsGate = createPortsGate({ client });

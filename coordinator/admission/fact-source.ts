@@ -40,8 +40,8 @@ export type FactSource = {
   grants: (user: User, namespace: string, signal: AbortSignal) => Promise<readonly BucketGrant[]>;
 };
 
-/** What only warnings rest on comes from caches alone. */
-export type LiveFacts = Omit<FactSource, 'filters' | 'links'>;
+/** What no denial rests on comes from caches alone. */
+export type LiveFacts = Omit<FactSource, 'filters' | 'links' | 'purposes'>;
 
 /** Only what the checks ask for is looked up. */
 export const gatherFacts = async (
@@ -50,19 +50,28 @@ export const gatherFacts = async (
   needs: ReadonlySet<FactName>,
   options: {
     kinds: CheckContext['kinds'];
-    cached?: readonly RuleObject[] | undefined;
+    /** What caches have. */
+    known?: Facts | undefined;
     signal: AbortSignal;
   },
 ): Promise<Facts> => {
   const { namespace, purpose, user } = change;
-  const { signal, ...scope } = options;
+  const { kinds, known, signal } = options;
   const [rules, filters, links, networks, purposes, grants] = await Promise.all([
-    needs.has('rules') ? source.rules({ change, ...scope }, signal) : [],
+    needs.has('rules') ? source.rules({ change, kinds, cached: known?.rules }, signal) : [],
     needs.has('filters') ? (source.filters?.(change, signal) ?? []) : [],
     needs.has('links') ? (source.links?.(change, signal) ?? []) : [],
     needs.has('networks') ? source.networks({ namespace, purpose }, signal) : undefined,
-    needs.has('purposes') ? source.purposes({ namespace }, signal) : new Set<string>(),
+    needs.has('purposes') ? purposesIn(source, known, { namespace }, signal) : new Set<string>(),
     needs.has('grants') ? source.grants(user, namespace, signal) : [],
   ]);
   return { rules, filters, links, networks, purposes, grants };
 };
+
+const purposesIn = (
+  source: Partial<FactSource>,
+  known: Facts | undefined,
+  scope: { namespace: string },
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> | ReadonlySet<string> =>
+  source.purposes?.(scope, signal) ?? known?.purposes ?? new Set();

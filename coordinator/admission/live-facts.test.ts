@@ -6,6 +6,7 @@ import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.
 import type { RuleChange } from './checks/check.ts';
 import { nameIsFree } from './checks/conflicts.ts';
 import { isUnused, referencesExist } from './checks/references.ts';
+import { workloadOf } from '../sources/workload.ts';
 import { createLiveFacts } from './live-facts.ts';
 import { change, context, facts, inMemory, rule, zone } from './testing/changes.ts';
 
@@ -21,7 +22,7 @@ const listing = (rules: readonly RuleObject[]): Pick<KubeClient, 'get' | 'list'>
 });
 const seen = async (rules: readonly RuleObject[], one: RuleChange) => {
   const { kinds } = context;
-  return createLiveFacts(listing(rules)).rules({ change: one, kinds }, signal);
+  return createLiveFacts(listing(rules), () => []).rules({ change: one, kinds }, signal);
 };
 
 const names = Array.from({ length: 1_000 }, (_, at) => `p${at}`.padEnd(253, 'x'));
@@ -81,7 +82,7 @@ describe('a denial by what is cached', () => {
     };
     const list = () => Promise.reject(new Error('lists nothing'));
     const scope = { change: one, kinds: context.kinds, cached: cached.map(inMemory) };
-    return { asked, rules: await createLiveFacts({ get, list }).rules(scope, signal) };
+    return { asked, rules: await createLiveFacts({ get, list }, () => []).rules(scope, signal) };
   };
   const reject = (src: string, name = 'r-1') =>
     rule('FirewallRule', name, { src, target: 'REJECT' });
@@ -136,5 +137,70 @@ it('finds what a rule refers to', async () => {
   expect(await refusalOf('lan3')).toMatchObject({
     reason: 'UnknownReference',
     message: expect.stringMatching(/; there is: lan1, lan2$/),
+  });
+});
+
+it('reads what a list of a rules of a CNF lacks that is too long for a review', async () => {
+  const client: Pick<KubeClient, 'get' | 'list'> = {
+    list: async () => ({ items: [], resourceVersion: '', isPartial: true }),
+    get: async ({ schema }) => schema.parse(zone('lan1')),
+  };
+  const one = change({ after: rule('FirewallRule', 'r', { src: 'lan1', target: 'REJECT' }) });
+  const scope = { change: one, kinds: context.kinds };
+  const rules = await createLiveFacts(client, () => []).rules(scope, signal);
+  expect(referencesExist(one, facts({ rules }), context)).toBeUndefined();
+});
+
+describe('networks of a CNF', () => {
+  const saying = (name: string, network: string, of: object) => ({
+    metadata: {
+      name,
+      namespace: 'edge',
+      uid: name,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      annotations: {
+        'k8s.plugin.opnfv.org/nfn-network': JSON.stringify({
+          type: 'ovn4nfv',
+          interface: [{ name: network, interface: 'net0' }],
+        }),
+      },
+    },
+    ...of,
+  });
+  const deployment = (network: string) => ({
+    ...saying('cnf', network, { kind: 'Deployment', apiVersion: 'apps/v1' }),
+    spec: { template: saying('', network, { spec: {} }) },
+  });
+  const cnf = { namespace: 'edge', purpose: 'cnf-1' };
+
+  it('are read again of eight of its workloads and pods, and of no others', async () => {
+    const asked: string[] = [];
+    const get = async <T extends object>(
+      { kind, schema }: ResourceType<T>,
+      { name }: ObjectKey,
+    ) => {
+      asked.push(`${kind} ${name}`);
+      if (kind === 'Deployment') return schema.parse(deployment('new'));
+      throw new KubeError('get', 'not found', { status: 404, reason: 'NotFound' });
+    };
+    const list = () => Promise.reject(new Error('lists nothing'));
+    const { networks } = workloadOf(deployment('old'));
+    const pods = Array.from({ length: 200 }, (_, at) => ({
+      kind: 'Pod',
+      name: `p-${at}`,
+      networks,
+    }));
+    const known = [{ kind: 'Deployment', name: 'cnf', networks }, ...pods];
+    const live = createLiveFacts({ get, list }, () => known);
+    expect([...((await live.networks(cnf, signal)) ?? [])]).toEqual(['new', 'old']);
+    expect(asked).toHaveLength(8);
+    const alone = createLiveFacts({ get, list }, () => known.slice(0, 8));
+    expect([...((await alone.networks(cnf, signal)) ?? [])]).toEqual(['new']);
+  });
+
+  it('are not known while caches are incomplete', async () => {
+    const live = createLiveFacts(listing([]), () => []);
+    expect(await live.networks(cnf, signal)).toBeUndefined();
   });
 });

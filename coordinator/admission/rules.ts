@@ -54,10 +54,10 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
     const factsFor = (
       some: readonly ListedCheck[],
       source: FactSource | LiveFacts,
-      known?: readonly RuleObject[],
+      known?: Facts,
     ): Promise<Facts> => {
       const needs = new Set(some.flatMap((check) => check.needs));
-      return gatherFacts(source, change, needs, { kinds, cached: known, signal });
+      return gatherFacts(source, change, needs, { kinds, known, signal });
     };
     const cached = deps.cached();
     const first = cached
@@ -67,7 +67,7 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
     const found = findRefusals(first, change, facts, context);
     const doubtful = found.map(({ check }) => check).filter(isAskedLive);
     if (cached === undefined || doubtful.length === 0) return verdictOf(found, how);
-    const now = await factsFor(doubtful, deps.live, facts.rules);
+    const now = await factsFor(doubtful, deps.live, facts);
     const confirmed = [
       ...found.filter(({ check }) => !isAskedLive(check)),
       ...findRefusals(doubtful, change, now, context),

@@ -1,5 +1,6 @@
 /** What stays in memory of an object that a tenant has made as large as the API server takes it. */
 import { expect, it } from 'vitest';
+import type { ListOptions } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { keptRbac, rbacOf } from '../admission/buckets/bindings.ts';
 import { createLiveFacts } from '../admission/live-facts.ts';
@@ -90,26 +91,23 @@ it("keeps the user that is asked about in a list of a binding's subjects, in any
   expect(binding.subjects).toEqual([{ kind: 'User', name: names[0], namespace: undefined }]);
 });
 
-it('lists nothing in a review but in pages, and of resources of which little is kept', async () => {
-  const asked: { plural: string; pageSize: number | undefined }[] = [];
+it('lists nothing in a review but a few pages, of resources of which little is kept', async () => {
+  const asked: (ListOptions & { plural: string })[] = [];
   const client = {
-    list: async (
-      { plural }: { plural: string },
-      { pageSize }: { pageSize?: number | undefined } = {},
-    ) => {
-      asked.push({ plural, pageSize });
+    list: async ({ plural }: { plural: string }, bounds: ListOptions = {}) => {
+      asked.push({ plural, ...bounds });
       return { items: [], resourceVersion: '1' };
     },
     get: () => Promise.reject(new Error('not asked for')),
   };
   const { signal } = new AbortController();
-  const live = createLiveFacts(client);
+  const live = createLiveFacts(client, () => []);
   await live.grants({ username: 'u', groups: [] }, 'edge', signal);
   const change = { namespace: 'edge', purpose: 'cnf' };
-  await live.purposes(change, signal);
   await live.networks(change, signal);
   await createCnfLookups(client).cnfs('edge', 'cnf', signal);
-  expect(asked.filter(({ pageSize }) => pageSize === undefined)).toEqual([]);
+  const endless = asked.filter(({ pageSize, maxPages }) => !pageSize || !maxPages);
+  expect(endless).toEqual([]);
   expect(new Set(asked.map(({ plural }) => plural))).toEqual(
     new Set(resources.map(({ plural }) => plural)),
   );

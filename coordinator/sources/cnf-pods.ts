@@ -116,9 +116,17 @@ export class CnfPods {
 
   /** What a purpose's pods say of networks. */
   networkAnnotations(namespace: string, purpose: string): (NetworkTexts | undefined)[] {
+    return this.withNetworks(namespace, purpose).map(({ networks }) => networks);
+  }
+
+  /** The same with the names of the pods. */
+  withNetworks(
+    namespace: string,
+    purpose: string,
+  ): { kind: string; name: string; networks: NetworkTexts | undefined }[] {
     return this.#reflector.store
       .by('purpose', `${namespace}/${purpose}`)
-      .map(({ networks }) => networks);
+      .map(({ pod: { name }, networks }) => ({ kind: podResource.kind, name, networks }));
   }
 
   /**

@@ -170,6 +170,16 @@ describe('requests', () => {
     ]);
   });
 
+  it('say of a list that there is more, once it has as many pages as are wanted', async () => {
+    answers.push(page(8, 10, 'a'), page(16, 1_400_000, 'of none'));
+    const list = await client.list(rules, { pageSize: 200, maxPages: 2, timeoutMs: 20_000 });
+    expect(list).toMatchObject({ isPartial: true, resourceVersion: '' });
+    expect([list.items.length, seen.length]).toEqual([8, 2]);
+    answers.push(page(8, 10, 'a'), page(1, 10));
+    const whole = await client.list(rules, { pageSize: 200, maxPages: 2 });
+    expect(whole).not.toHaveProperty('isPartial');
+  });
+
   it('adapt the number of items per page to their size', async () => {
     answers.push(page(8, 10, 'a'), page(16, 250_000, 'b'), page(4, 1_000_000, 'c'));
     answers.push(page(1, 10, 'd'), page(2, 10, 'e'), page(3, 10), page(5, 10));

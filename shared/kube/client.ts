@@ -45,8 +45,16 @@ export type ListOptions = Selection &
      * etcd.
      */
     pageSize?: number | undefined;
+    /** Requests after which what has come is the answer. Default: no bound. */
+    maxPages?: number | undefined;
   };
-export type List<T> = { items: T[]; resourceVersion: string };
+export type List<T> = {
+  items: T[];
+  /** Empty of a partial one. */
+  resourceVersion: string;
+  /** There are more items. */
+  isPartial?: true;
+};
 export type WatchOptions = Selection & {
   resourceVersion: string;
   /** The server ends the watch by itself after this many seconds. */
@@ -157,47 +165,21 @@ const PATCH_TYPES = {
 const PODS = resourceV1('', 'pods', 'Pod');
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
+type RequestJson = <T>(
+  call: CallOptions | undefined,
+  schema: z.ZodType<T>,
+  exchange: Omit<Exchange, 'timeoutMs'>,
+) => Promise<T>;
+
 export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   const { config, timeoutMs = DEFAULT_TIMEOUT_MS, userAgent = 'sdewan' } = options;
   const transport = createTransport(options);
   const deps = { config, transport, userAgent };
-  const json = <T>(
-    call: CallOptions | undefined,
-    schema: z.ZodType<T>,
-    exchange: Omit<Exchange, 'timeoutMs'>,
-  ): Promise<T> => {
+  const json: RequestJson = (call, schema, exchange) => {
     const bounds = { signal: call?.signal, timeoutMs: call?.timeoutMs ?? timeoutMs };
     return requestJson(deps, { ...bounds, ...exchange }, schema);
   };
-  const list = async <T extends KubeObject>(
-    r: ResourceType<T>,
-    call: ListOptions = {},
-  ): Promise<List<T>> => {
-    const attempted = say('list', r, call);
-    const schema = listSchemaOf(r);
-    const items: T[] = [];
-    const { pageSize } = call;
-    let limit = pageSize && Math.min(FIRST_PAGE, pageSize);
-    for (let next: string | undefined; ;) {
-      let length = 0;
-      const onLength = (of: number): void => {
-        length = of;
-      };
-      const query = queryString({ ...selectors(call), limit, continue: next });
-      const path = collectionPath(r, call.namespace) + query;
-      const maxBytes = limit && limit > 1 ? MAX_PAGE_BYTES : undefined;
-      const exchange = { attempted, method: 'GET', path, onLength, maxBytes } as const;
-      const page = await json(call, schema, exchange).catch((error: unknown) => {
-        if (error instanceof TooLongError) return undefined;
-        throw error;
-      });
-      for (const item of page?.items ?? []) items.push(item);
-      if (page) next = page.metadata.continue;
-      if (page && !next) return { items, resourceVersion: page.metadata.resourceVersion };
-      if (limit && pageSize)
-        limit = page ? nextLimit(limit, length, pageSize) : Math.ceil(limit / CUT_TO);
-    }
-  };
+  const list = listing(json);
   return {
     list,
     get: (r, key, call) => {
@@ -256,6 +238,60 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
     connections: transport.connections,
     close: transport.close,
   };
+};
+
+const listing =
+  (json: RequestJson) =>
+  async <T extends KubeObject>(r: ResourceType<T>, call: ListOptions = {}): Promise<List<T>> => {
+    const items: T[] = [];
+    const place: Place = { limit: call.pageSize && Math.min(FIRST_PAGE, call.pageSize) };
+    for (let pages = 1; ; pages += 1) {
+      const page = await pageOf(json, r, call, place);
+      for (const item of page?.items ?? []) items.push(item);
+      if (page && !page.metadata.continue)
+        return { items, resourceVersion: page.metadata.resourceVersion };
+      if (pages === call.maxPages) return { items, resourceVersion: '', isPartial: true };
+      if (page) place.next = page.metadata.continue;
+      place.limit = limitAfter(page, place, call);
+    }
+  };
+
+type Place = { limit: number | undefined; next?: string | undefined };
+
+/** Undefined: it would be far too long. */
+const pageOf = async <T extends KubeObject>(
+  json: RequestJson,
+  r: ResourceType<T>,
+  call: ListOptions,
+  { limit, next }: Place,
+) => {
+  let length = 0;
+  const onLength = (of: number): void => {
+    length = of;
+  };
+  const query = queryString({ ...selectors(call), limit, continue: next });
+  const exchange = {
+    attempted: say('list', r, call),
+    method: 'GET',
+    path: collectionPath(r, call.namespace) + query,
+    onLength,
+    maxBytes: limit && limit > 1 ? MAX_PAGE_BYTES : undefined,
+  } as const;
+  try {
+    return { ...(await json(call, listSchemaOf(r), exchange)), length };
+  } catch (error) {
+    if (error instanceof TooLongError) return undefined;
+    throw error;
+  }
+};
+
+const limitAfter = (
+  page: { length: number } | undefined,
+  { limit }: Place,
+  { pageSize }: ListOptions,
+): number | undefined => {
+  if (!limit || !pageSize) return limit;
+  return page ? nextLimit(limit, page.length, pageSize) : Math.ceil(limit / CUT_TO);
 };
 
 /** Twice as many objects as long as they are small; else as many as a page should have. */

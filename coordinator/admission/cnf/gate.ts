@@ -12,6 +12,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { controllerFactsOf, type OwnerRef } from '../../sources/workload.ts';
 import { fleetPods, HASH_LABEL, isLive, setOf } from '../../controllers/fleet/apps.ts';
 import type { AdmissionRequest } from '../review.ts';
+import { MAX_PAGES } from '../live-facts.ts';
 import type { CnfLookups } from './lookups.ts';
 
 export type GateDeps = {
@@ -45,7 +46,13 @@ export const createGates = ({ client, lookups, log }: GateDeps): Gates => {
     const current = cnf.status?.currentRevision;
     if (current === undefined || current === set) return false;
     const labelSelector = `${HASH_LABEL}=${current}`;
-    const selection = { namespace, labelSelector, pageSize: PAGE_SIZE, signal };
+    const selection = {
+      namespace,
+      labelSelector,
+      pageSize: PAGE_SIZE,
+      maxPages: MAX_PAGES,
+      signal,
+    };
     const { items } = await client.list(podsOfSet, selection);
     return items.some((pod) => pod.isLive);
   };

@@ -9,6 +9,7 @@ import {
   type ControllerFacts,
   type OwnerRef,
 } from '../../sources/workload.ts';
+import { MAX_PAGES } from '../live-facts.ts';
 import { createRootOwners } from './root-owner.ts';
 import { servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 
@@ -24,6 +25,9 @@ export type CnfLookups = {
   defaultReadsKeys: (namespace: string, signal: AbortSignal) => Promise<boolean>;
 };
 
+/** Owners of one purpose's pods that are read: a roll-out has two. */
+const MAX_OWNERS = 32;
+
 export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfLookups => {
   const roots = createRootOwners(client);
 
@@ -33,8 +37,9 @@ export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfL
     purpose: string,
     signal: AbortSignal,
   ): Promise<T[]> => {
-    const selection = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` };
-    return (await client.list(resource, { ...selection, pageSize: PAGE_SIZE, signal })).items;
+    const labelSelector = `${PURPOSE_LABEL}=${purpose}`;
+    const bounds = { pageSize: PAGE_SIZE, maxPages: MAX_PAGES, signal };
+    return (await client.list(resource, { namespace, labelSelector, ...bounds })).items;
   };
 
   return {
@@ -56,7 +61,9 @@ export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfL
       ];
       const distinct = new Map(owners.map((owner) => [owner.uid, owner]));
       const found = await Promise.all(
-        [...distinct.values()].map((owner) => roots.of(namespace, owner, signal)),
+        [...distinct.values()]
+          .slice(0, MAX_OWNERS)
+          .map((owner) => roots.of(namespace, owner, signal)),
       );
       return found.filter((root) => root !== undefined);
     },
