@@ -1,6 +1,6 @@
 /**
- * NetworkPortPool: ports of a ManagedNetwork in Neutron that are made before pods ask for them. Each
- * is a NetworkPort that no pod has yet, and bears the name of its pool as a label.
+ * NetworkPortPool: ports of a ManagedNetwork in Neutron that are made before pods ask for them.
+ * Each is a NetworkPort that no pod has yet, and bears the name of its pool as a label.
  */
 import * as z from 'zod';
 import { objectOf, type ResourceType } from '../../kube/objects.ts';
