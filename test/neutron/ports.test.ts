@@ -381,6 +381,9 @@ describe('a pool of ports', () => {
     });
 
   it('is filled by one call, and no POST stands between a pod and its gate', async () => {
+    // It still has a port, with groups.
+    await gone('bare');
+    await expect.poll(async () => (await networks.portsOf('lan')).length, SETTLES).toBe(0);
     await ready('lan', 'Ready');
     neutron.gate.calls.length = 0;
     await pool(4, 20);
