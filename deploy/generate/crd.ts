@@ -12,6 +12,7 @@ export type Schema = {
   description?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
+  additionalProperties?: Schema;
   required?: readonly string[];
   enum?: readonly string[];
   format?: string;

@@ -1,4 +1,7 @@
-/** What an agent answers that has looked at nothing yet, and the largest that one may say. */
+/**
+ * What an agent answers that has looked at nothing yet; and messages at the limits of their
+ * schemas, and beyond.
+ */
 import * as z from 'zod';
 import type { Inspection } from './inspection.ts';
 
@@ -25,6 +28,14 @@ export const largestOf = <S extends z.ZodType>(schema: S): z.infer<S> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made as the schema says
   largest(z.toJSONSchema(schema, { io: 'input' }) as JsonSchema) as z.infer<S>;
 
+/**
+ * Messages of which one field each is beyond its limit by one, by the path of the field; lists have
+ * one element but where they are too long. @throws Error for a text or a list without a limit
+ */
+export const beyondEach = (schema: z.ZodType): ReadonlyMap<string, unknown> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made as the schema says
+  new Map(beyond(z.toJSONSchema(schema, { io: 'input' }) as JsonSchema));
+
 type JsonSchema = {
   const?: unknown;
   enum?: readonly unknown[];
@@ -43,15 +54,37 @@ const OF_TYPE = new Map<string | undefined, boolean | number>([
   ['integer', Number.MAX_SAFE_INTEGER],
 ]);
 
-const largest = (schema: JsonSchema): unknown => {
+const beyond = (schema: JsonSchema): [path: string, value: unknown][] => {
+  const { type, properties = {}, items = {}, maxItems = 0, maximum } = schema;
+  if (schema.enum || schema.const !== undefined) return [];
+  if (type === 'string') return [['', `${largestText(schema)}A`]];
+  if (maximum !== undefined) return [['', maximum + 1]];
+  if (type === 'array')
+    return [
+      ['[]', Array.from({ length: maxItems + 1 }, () => largest(items, 1))],
+      ...beyond(items).map(([path, value]): [string, unknown] => [`[]${path}`, [value]]),
+    ];
+  const small = Object.entries(properties).map(([key, of]) => [key, largest(of, 1)] as const);
+  return Object.entries(properties).flatMap(([key, of]) =>
+    beyond(of).map(([path, value]): [string, unknown] => [
+      `.${key}${path}`,
+      { ...Object.fromEntries(small), [key]: value },
+    ]),
+  );
+};
+
+/** `most`: elements of a list. */
+const largest = (schema: JsonSchema, most = Infinity): unknown => {
   const { type, properties = {}, items = {}, maxItems } = schema;
   const [value = schema.maximum ?? OF_TYPE.get(type)] = schema.enum ?? [schema.const];
   if (value !== undefined) return value;
   if (type === 'string') return largestText(schema);
   if (type === 'array' && maxItems !== undefined)
-    return Array.from({ length: maxItems }, () => largest(items));
+    return Array.from({ length: Math.min(most, maxItems) }, () => largest(items, most));
   if (type !== 'object') throw new Error(`no limit: ${JSON.stringify(schema)}`);
-  return Object.fromEntries(Object.entries(properties).map(([key, of]) => [key, largest(of)]));
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, of]) => [key, largest(of, most)]),
+  );
 };
 
 const largestText = ({ maxLength, pattern = '' }: JsonSchema): string => {
