@@ -140,7 +140,7 @@ it('finds what a rule refers to', async () => {
   });
 });
 
-it('reads what a list of a rules of a CNF lacks that is too long for a review', async () => {
+it('reads what a list of rules of a CNF lacks that is too long for a review', async () => {
   const client: Pick<KubeClient, 'get' | 'list'> = {
     list: async () => ({ items: [], resourceVersion: '', isPartial: true }),
     get: async ({ schema }) => schema.parse(zone('lan1')),

@@ -29,7 +29,7 @@ const readable: readonly ResourceType<{ networks: NetworkTexts | undefined }>[] 
 /** A workload or pod of a CNF, as caches have it. */
 export type KnownCnf = { kind: string; name: string; networks: NetworkTexts | undefined };
 
-/** Pages of each list of a review: 848 objects, or some 8 MiB. */
+/** Pages of each list of a review: 848 objects, fewer where they are large. */
 export const MAX_PAGES = 8;
 /** Workloads and pods of a CNF that are read again. */
 const MAX_READ_AGAIN = 8;

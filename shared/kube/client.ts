@@ -40,9 +40,9 @@ export type Selection = {
 export type ListOptions = Selection &
   CallOptions & {
     /**
-     * Items per request; pages are followed to the end. Default: all in one, which the server
-     * answers from memory, while pages with a selector may make it read the whole collection from
-     * etcd.
+     * Items per request; pages are followed to the end, or for `maxPages`. Default: all in one,
+     * which the server answers from memory, while pages with a selector may make it read the whole
+     * collection from etcd.
      */
     pageSize?: number | undefined;
     /** Requests after which what has come is the answer. Default: no bound. */
@@ -95,7 +95,10 @@ export type KubeClient = {
     key: ObjectKey,
     options?: CallOptions,
   ) => Promise<T>;
-  /** Consistent: what was written before the call is in it. Items have apiVersion and kind. */
+  /**
+   * Consistent: what was written before the call is in it, where it is not partial. Items have
+   * apiVersion and kind.
+   */
   list: <T extends KubeObject = RuleObject>(
     r: ResourceType<T>,
     options?: ListOptions,
@@ -155,7 +158,8 @@ const FIRST_PAGE = 8;
 const PAGE_LENGTH = 1_048_576;
 /** Longer ones are asked for again with fewer objects: large ones can follow small ones. */
 const MAX_PAGE_BYTES = 4_194_304;
-const CUT_TO = 8;
+/** By which the number of objects is divided then. */
+const CUT_BY = 8;
 const PATCH_TYPES = {
   /** JSON is YAML. */
   apply: 'application/apply-patch+yaml',
@@ -291,7 +295,7 @@ const limitAfter = (
   { pageSize }: ListOptions,
 ): number | undefined => {
   if (!limit || !pageSize) return limit;
-  return page ? nextLimit(limit, page.length, pageSize) : Math.ceil(limit / CUT_TO);
+  return page ? nextLimit(limit, page.length, pageSize) : Math.ceil(limit / CUT_BY);
 };
 
 /** Twice as many objects as long as they are small; else as many as a page should have. */

@@ -13,6 +13,7 @@ type Fixture = {
   current?: string | undefined;
   live?: object[];
   fails?: boolean;
+  isPartial?: true;
 };
 
 const labels = { sdewanPurpose: 'cnf-1' };
@@ -42,7 +43,7 @@ const gateFor = (
       expect(pageSize).toBeGreaterThan(0);
       const items = (fixture.live ?? [live]).map((pod) => schema.parse(pod));
       expect(JSON.stringify(items)).not.toContain('spec');
-      return { items, resourceVersion: '1' };
+      return { items, resourceVersion: '1', isPartial: fixture.isPartial };
     },
   } as unknown as KubeClient;
   const lookups = { rootOf: async () => ({ kind: rootKind, name: 'cnf-1', uid: 'uid-1' }) };
@@ -57,8 +58,11 @@ const gateFor = (
   return createGates({ client, lookups, log: silentLogger })(request, signal);
 };
 
-it('lets a pod of a new set wait while another set has a pod', async () => {
-  expect(await gateFor({}, 'new')).toBe(true);
+it.each<[string, Fixture]>([
+  ['another set has a pod', {}],
+  ['another set may have one behind those that were read', { live: [ended], isPartial: true }],
+])('lets a pod of a new set wait while %s', async (_, fixture) => {
+  expect(await gateFor(fixture, 'new')).toBe(true);
 });
 
 it.each<[string, Fixture, string | undefined]>([
