@@ -717,6 +717,7 @@ describe('a rule that has cut a pod off', () => {
     revision: rule().revision,
     message: 'the agent loses the API server',
     pod: 'a',
+    podUID: a.uid,
   };
   const heard = report([
     word({
@@ -733,9 +734,11 @@ describe('a rule that has cut a pod off', () => {
   });
 
   it.each([
-    ['while another pod has the rule', [{ report: heard }, { pod: b, report: applied }]],
+    ['while another pod has the rule', [{ report: lost }, { pod: b, report: applied }]],
     ['while it has not said anything', [{ report: undefined }, { pod: b, report: applied }]],
-    ['without that pod, as those that start leave the rule out', [{ pod: b, report: heard }]],
+    ['without that pod, although another has the rule', [{ pod: b, report: applied }]],
+    ['with another pod of its name', [{ pod: { ...a, uid: 'next' }, report: heard }]],
+    ['while it is not certain that it has the rule', [{ report: { ...applied, doubt: 'gone' } }]],
     ['without any pod', []],
     ['without a report', [{ report: undefined }]],
     ['when a pod says it in other words', [{ report: lost }]],
@@ -754,7 +757,7 @@ describe('a rule that has cut a pod off', () => {
 
   it.each([
     ['the pod that said so has the rule', [{ report: applied }, { pod: b, report: heard }]],
-    ['that pod is gone, and another has it', [{ pod: b, report: applied }]],
+    ['that pod has only heard of it', [{ report: heard }, { pod: b, report: applied }]],
   ])('has no such entry any more when %s', (_what, pods) => {
     expect(roll(pods, { status })).not.toHaveProperty('lostConnectivity');
   });

@@ -33,7 +33,7 @@ export const rollup = (
   return {
     ...status,
     ...driftOf(rule, reports.values()),
-    ...lostConnectivityOf(rule, countedFor(rule, pods), reports),
+    ...lostConnectivityOf(rule, countedFor(rule, pods), reports, context),
   };
 };
 

@@ -75,6 +75,7 @@ export const lostConnectivitySchema = z.object({
   revision: z.string().max(64).describe('Hash of what the rule asked for.'),
   message: z.string().max(1_024).describe('What a pod of it has found.'),
   pod: z.string().max(253).optional().describe('Which pod has found that.'),
+  podUID: z.string().max(64).optional().describe('Its uid.'),
 });
 /** How a pod begins that leaves a rule out by this entry alone, and has found nothing itself. */
 export const LOST_ELSEWHERE = 'another pod of the CNF has lost its connection with the rule: ';
