@@ -19,8 +19,8 @@ const podPortSchema = z.object({
 });
 export type PodPort = z.infer<typeof podPortSchema>;
 
-/** `pod`: its uid. */
-export type PortOfPod = PodPort & { pod: string };
+/** `pod`: its uid. `hasRun`: it has, or had, a node. */
+export type PortOfPod = PodPort & { pod: string; hasRun?: boolean };
 
 const podPortsSchema = z
   .array(podPortSchema)

@@ -46,6 +46,7 @@ export const bring = async (
         ports,
       }),
       ports: ports.map(({ id }) => id),
+      passedOn: new Set(),
       nodeAddresses: NODE_ADDRESSES,
       present,
       quotas: await neutron.quotas(signal),

@@ -135,20 +135,21 @@ export const createSecurityGroupsController = (
         policies: policies(),
         members: createMembers({ ...sources.groups, ports: claims.ports }),
         ports: claims.ports.map(({ id }) => id),
+        passedOn: guards.begin(claims),
         nodeAddresses: nodes.store.list().flatMap(({ addresses }) => addresses),
         present: there,
       },
       () => neutron.quotas(signal),
     );
     await applySteps(stepsFor(result.wanted, there), { neutron, present: there, signal });
-    guards.note(claims);
+    if (!result.nothingFits) guards.note(claims);
     const unwritten = await annotate(watched, { claims, present: there }, { client, signal });
     announcer.brought({ policies: policies(), result, claims, present: there, unwritten });
     const isShort = [...result.refused.values()].some(({ reason }) => reason === 'QuotaExceeded');
     if (isShort) return { failed: 'QuotaExceeded', againInMs: Math.min(QUOTA_AGAIN_MS, resyncMs) };
     if (unwritten.length > 0) return { failed: 'Forbidden', againInMs: resyncMs };
     // The watch of pods is behind that of their NetworkPorts, and tells nothing of those.
-    const isBehind = given.some(({ pod }) => sources.pod(pod) === undefined);
+    const isBehind = given.some(({ hasRun, pod }) => !hasRun && sources.pod(pod) === undefined);
     return { againInMs: isBehind ? SOON_MS : present.nextReadInMs() };
   };
 
@@ -176,7 +177,8 @@ export const createSecurityGroupsController = (
 
 const idsIn = (pods: readonly PodWithPorts[]): string[] => namedPorts(pods).map(({ id }) => id);
 
-type Guard = { pod: string; guard: 'guarded' | 'unguarded' };
+/** `guard`: undefined while its groups are being set. */
+type Guard = { pod: string; guard?: 'guarded' | 'unguarded' };
 
 /** What was set last, so that a pod may run while Neutron fails since. */
 const createGuards = (onGuards: SecurityGroupsDeps['onGuards']) => {
@@ -188,6 +190,11 @@ const createGuards = (onGuards: SecurityGroupsDeps['onGuards']) => {
   };
   return {
     of,
+    /** Before their groups are set. Which of them had another pod when that was done last. */
+    begin: ({ ports }: PortClaims): ReadonlySet<string> => {
+      const passedOn = ports.filter(({ id, pod }) => guards.getOrInsert(id, { pod }).pod !== pod);
+      return new Set(passedOn.map(({ id }) => id));
+    },
     /** Their groups are on the ports. */
     note: ({ ports, unguarded }: PortClaims): void => {
       const now = new Map<string, Guard>(

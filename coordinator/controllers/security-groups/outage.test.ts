@@ -16,11 +16,12 @@ import type { PolicyReader, PolicySources } from '../network-policy/sources.ts';
 import { NeutronError } from '../../neutron/errors.ts';
 import { causeOf, createOutages } from '../../neutron/outage.ts';
 import type { PortOfPod } from '#shared/policy/pod-ports.ts';
-import { createSecurityGroupsController } from './controller.ts';
+import { createSecurityGroupsController, type SecurityGroupsController } from './controller.ts';
 import { followed } from './testing/followed.ts';
 import { createMemoryNeutron, type MemoryNeutron } from './testing/memory-neutron.ts';
 
 const PORT = '52f111c6-c346-4b59-ad4e-ece80584dff8';
+const SECOND = '62f111c6-c346-4b59-ad4e-ece80584dff8';
 const TWO_MINUTES = 120_000;
 
 const metadataOf = (name: string) => ({
@@ -30,8 +31,8 @@ const metadataOf = (name: string) => ({
   resourceVersion: '1',
   creationTimestamp: '2026-01-01T00:00:00Z',
 });
-const policyOf = (name: string, app: string) => {
-  const spec = networkPolicySpecSchema.parse({ podSelector: { matchLabels: { app } } });
+const policyOf = (name: string, app: string, rules: object = {}) => {
+  const spec = networkPolicySpecSchema.parse({ podSelector: { matchLabels: { app } }, ...rules });
   const { namespace, uid } = metadataOf(name);
   const kind = 'NetworkPolicy' as const;
   const policy = { kind, networks: [], namespace, name, uid, generation: 1, spec };
@@ -60,7 +61,11 @@ let neutron: MemoryNeutron;
 let fault: NeutronError | undefined;
 let tries: number[];
 let events: RecordedEvent[];
+let policies: typeof POLICIES;
+/** At what pods have. */
+let looks: number;
 let reader: PolicyReader;
+let guardOf: SecurityGroupsController['guardOf'];
 let failingMs: () => number;
 /** What the API server refuses. */
 let refused: 'nodes' | 'annotations' | undefined;
@@ -70,10 +75,13 @@ const policySources: PolicySources = {
     reader = joined;
     return { follow: () => undefined };
   },
-  policies: () => POLICIES.map(({ policy }) => policy),
-  policy: (uid) => POLICIES.find(({ metadata }) => metadata.uid === uid),
+  policies: () => policies.map(({ policy }) => policy),
+  policy: (uid) => policies.find(({ metadata }) => metadata.uid === uid),
   pod: (uid) => PODS.find(({ pod }) => pod.uid === uid),
-  podsWithPorts: () => PODS.filter(({ inNeutron }) => inNeutron.ports !== undefined),
+  podsWithPorts: () => {
+    looks += 1;
+    return PODS.filter(({ inNeutron }) => inNeutron.ports !== undefined);
+  },
   groups: {
     ...followed({
       policies: POLICIES.map(({ policy }) => policy),
@@ -106,6 +114,7 @@ beforeEach(() => {
   stop = new AbortController();
   neutron = createMemoryNeutron([
     { id: PORT, name: 'sdewan/01234567/web', addresses: ['10.0.0.1'] },
+    { id: SECOND, name: 'sdewan/01234567/second', addresses: ['10.0.0.2'] },
   ]);
   const { groups } = neutron;
   neutron.groups = async () => {
@@ -114,6 +123,8 @@ beforeEach(() => {
     return groups();
   };
   [fault, tries, events, refused, given] = [undefined, [], [], undefined, []];
+  policies = POLICIES;
+  looks = 0;
 });
 afterEach(async () => {
   stop.abort();
@@ -143,6 +154,7 @@ const start = async (): Promise<void> => {
       failingMs = lastsMs;
     },
   });
+  ({ guardOf } = controller);
   running = controller.run(stop.signal);
   await vi.advanceTimersByTimeAsync(1_000);
 };
@@ -238,6 +250,75 @@ describe('an outage of Neutron', () => {
     ]);
     expect(neutron.state.ports.get(PORT)?.security_groups).not.toEqual([]);
   });
+});
+
+describe('a port whose pod is not known', () => {
+  it.each([
+    ['is looked at each second, as the watch of pods may be behind', {}, 60, Infinity],
+    ['is not, where the pod has been on a node', { hasRun: true }, 0, 10],
+  ])('%s', async (_, some, least, most) => {
+    given = [{ interface: 'net0', port: PORT, pod: 'uid-gone', ...some }];
+    await start();
+    const before = looks;
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(looks - before).toBeGreaterThanOrEqual(least);
+    expect(looks - before).toBeLessThan(most);
+  });
+});
+
+describe('a port that passes from one pod to another', () => {
+  const givenTo = (pod: string): void => {
+    given = [
+      { interface: 'net0', port: PORT, pod },
+      { interface: 'net1', port: SECOND, pod: 'uid-pod-web' },
+    ];
+  };
+  const groupsNow = (): string[] =>
+    neutron.state.ports
+      .get(PORT)
+      ?.security_groups.map((id) => neutron.state.groups.get(id)?.name ?? '') ?? [];
+
+  it('is not guarded for the second while there is no room for what every port needs', async () => {
+    givenTo('uid-pod-web');
+    await start();
+    expect(guardOf(PORT, 'uid-pod-web')).toBe('guarded');
+    givenTo('uid-pod-other');
+    for (const group of neutron.state.groups.values()) group.security_group_rules = [];
+    neutron.limits = { groups: 3, rules: 0 };
+    await vi.advanceTimersByTimeAsync(70_000);
+    expect(told()).toContain('NetworkPolicy other NotEnforced');
+    expect(guardOf(PORT, 'uid-pod-other')).toBeUndefined();
+    neutron.limits = { groups: 30, rules: 30 };
+    await vi.advanceTimersByTimeAsync(70_000);
+    expect(guardOf(PORT, 'uid-pod-other')).toBe('guarded');
+  });
+
+  it.each([false, true])(
+    'keeps nothing of a refused policy of the first, also where the answer was lost: %s',
+    async (isLost) => {
+      const rules = { ingress: [{ from: [{ ipBlock: { cidr: '192.0.2.0/24' } }] }] };
+      policies = [policyOf('web', 'web', rules)];
+      givenTo('uid-pod-web');
+      const { setPortGroups } = neutron;
+      neutron.setPortGroups = async (...of) => {
+        const set = await setPortGroups(...of);
+        if (!isLost) return set;
+        throw error(0, 'Timeout');
+      };
+      await start();
+      const [own = ''] = groupsNow().filter((name) => name.includes('shop.web'));
+      expect(own).not.toBe('');
+      neutron.setPortGroups = setPortGroups;
+      policies = [policyOf('web', 'web', { ...rules, policyTypes: ['Ingress', 'Egress'] })];
+      neutron.limits = { groups: neutron.state.groups.size, rules: 0 };
+      givenTo('uid-pod-other');
+      reader.onPolicies();
+      await vi.advanceTimersByTimeAsync(70_000);
+      expect(told()).toContain('NetworkPolicy web NotEnforced');
+      expect(guardOf(PORT, 'uid-pod-other')).toBe('guarded');
+      expect(groupsNow()).not.toContain(own);
+    },
+  );
 });
 
 describe('what the coordinator lacks the right to', () => {

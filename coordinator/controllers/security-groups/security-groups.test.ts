@@ -89,6 +89,7 @@ const planFor = async (
       ports,
     }),
     ports: ports.map(({ id }) => id),
+    passedOn: new Set(),
     nodeAddresses: ['192.0.2.1'],
     present,
     quotas: isQuotaAsked ? await neutron.quotas() : undefined,

@@ -47,6 +47,8 @@ export type WantedFacts = {
   members: Members;
   /** Ids of the ports of pods. */
   ports: readonly string[];
+  /** Those that had another pod when their groups were set last: nothing of that is kept. */
+  passedOn: ReadonlySet<string>;
   /** Addresses of all nodes. */
   nodeAddresses: readonly string[];
   present: PresentInNeutron;
@@ -67,6 +69,8 @@ export type WantedResult = {
   crowded: ReadonlyMap<string, string>;
   /** Whether anything is to be made of which there is a quota. */
   needsQuota: boolean;
+  /** Ports keep the groups that they have, whosever those are. */
+  nothingFits?: true;
 };
 
 const FAMILIES = [
@@ -125,7 +129,7 @@ type Draft = {
   result: () => WantedResult;
 };
 
-const createDraft = ({ cluster, ports, present, quotas }: WantedFacts): Draft => {
+const createDraft = ({ cluster, passedOn, ports, present, quotas }: WantedFacts): Draft => {
   const groups = new Map<string, WantedGroup>();
   const addressGroups: Draft['addressGroups'] = new Map();
   const ofPort = new Map(ports.map((id) => [id, new Set<string>()]));
@@ -151,9 +155,10 @@ const createDraft = ({ cluster, ports, present, quotas }: WantedFacts): Draft =>
 
   const keep = (uid: string, last: KeptPolicy): void => {
     for (const name of last.names) untouched.add(name);
-    kept.push(...last.ports);
-    for (const { port, direction } of last.isolates) isolated.get(port)?.add(direction);
-    enforced.set(uid, [...new Set(last.isolates.map(({ port }) => port))]);
+    kept.push(...[...last.ports].filter(([port]) => !passedOn.has(port)));
+    const isolates = last.isolates.filter(({ port }) => !passedOn.has(port));
+    for (const { port, direction } of isolates) isolated.get(port)?.add(direction);
+    enforced.set(uid, [...new Set(isolates.map(({ port }) => port))]);
   };
 
   const isolate = (uid: string, { selected, isolates }: Isolated): void => {
@@ -225,7 +230,12 @@ const nothingFits = (
     ({ name }) => name,
   );
   const wanted = { groups: new Map(), addressGroups: new Map(), ports: new Map(ports) };
-  return { ...rest, wanted: { ...wanted, untouched: new Set(names) }, needsQuota: true };
+  return {
+    ...rest,
+    wanted: { ...wanted, untouched: new Set(names) },
+    needsQuota: true,
+    nothingFits: true,
+  };
 };
 
 /** Anybody may enter, anybody may be reached, and nodes: probes of the kubelet come from theirs. */
