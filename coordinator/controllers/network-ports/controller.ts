@@ -140,10 +140,11 @@ export const createNetworkPortsController = (deps: NetworkPortsDeps): NetworkPor
     portsInNeutron: () =>
       sources
         .portsInNeutron()
-        ?.flatMap(({ spec: { claim }, status }) =>
-          status?.portID === undefined || isUnclaimed({ spec: { claim } })
+        ?.filter(isHeld)
+        .flatMap(({ spec: { claim }, status: { portID: port, node } = {} }) =>
+          port === undefined
             ? []
-            : [{ port: status.portID, interface: claim.interface, pod: claim.uid }],
+            : [{ port, interface: claim.interface, pod: claim.uid, hasRun: node !== undefined }],
         ),
     waitOf: (podUid) => {
       const pod = sources.pods.store.byUid(podUid);

@@ -191,14 +191,13 @@ export class PortSources {
     this.markWaiting();
   }
 
-  /** Those that hold for pods, of networks of Neutron. Undefined: they are not listed yet. */
+  /** Those of networks of Neutron. Undefined: they are not listed yet. */
   portsInNeutron(): NetworkPort[] | undefined {
     if (!this.#hasNetworksAndPorts()) return undefined;
     return this.networks.store
       .list()
       .filter(({ spec }) => spec.provider === 'neutron')
-      .flatMap(({ metadata }) => this.portsOf(metadata.name))
-      .filter((port) => !isReleased(port));
+      .flatMap(({ metadata }) => this.portsOf(metadata.name));
   }
 
   portsOf(network: string): NetworkPort[] {

@@ -20,7 +20,7 @@ import type { NeutronPorts } from '../../../neutron/ports.ts';
 import { podResource, statefulSets } from '../../../sources/workload.ts';
 import { FakeFleetApi, NAMESPACE } from '../../fleet/testing/api-server.ts';
 import { isReleased } from '../claims.ts';
-import { createNetworkPortsController } from '../controller.ts';
+import { createNetworkPortsController, type NetworkPortsController } from '../controller.ts';
 import { REST_MS } from '../decide.ts';
 import { createPortMetrics } from '../metrics.ts';
 import { portNodes } from '../objects.ts';
@@ -38,6 +38,7 @@ let aheadMs: number;
 let laterMs: number;
 /** One in each look. */
 let projects: number;
+let controller: NetworkPortsController;
 let running: { end: AbortController; done: Promise<void> };
 
 beforeEach(() => {
@@ -79,7 +80,7 @@ beforeEach(() => {
     status: { conditions: [{ type: 'Ready', status: 'True' }] },
   });
   const end = new AbortController();
-  const { run } = createNetworkPortsController({
+  controller = createNetworkPortsController({
     client: api.client(),
     record: () => undefined,
     metrics: NO_METRICS,
@@ -99,7 +100,7 @@ beforeEach(() => {
       onPorts: () => undefined,
     },
   });
-  running = { end, done: run(end.signal) };
+  running = { end, done: controller.run(end.signal) };
 });
 afterEach(async () => {
   running.end.abort();
@@ -150,7 +151,7 @@ describe('a port that Neutron refuses while it is kept', () => {
     });
   };
 
-  it('is written a few times only', async () => {
+  it('is written a few times only, and is no pod’s', async () => {
     api.put(statefulSets, {
       metadata: { name: 'db' },
       spec: { replicas: 1, template: { metadata: { annotations: KEEP } } },
@@ -160,6 +161,7 @@ describe('a port that Neutron refuses while it is kept', () => {
     await expect.poll(async () => (await portsNow())[0]?.status?.portID, soon).toBeDefined();
     member('one', 'up');
     await expect.poll(async () => (await portsNow())[0]?.status?.node, soon).toBe('up');
+    expect(controller.portsInNeutron()).toMatchObject([{ pod: 'one', hasRun: true }]);
     let asked = 0;
     calls.createPort = () => {
       asked += 1;
@@ -167,6 +169,7 @@ describe('a port that Neutron refuses while it is kept', () => {
     };
     api.remove('pods', 'db-0');
     await expect.poll(async () => (await portsNow())[0]?.status?.keptSince, soon).toBeDefined();
+    expect(controller.portsInNeutron()).toEqual([]);
     memory.ports.clear();
     await expect.poll(() => asked, soon).toBeGreaterThan(0);
     const writes = (): number => api.writes.filter((write) => write.includes('networkport')).length;
