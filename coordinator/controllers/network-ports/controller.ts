@@ -238,7 +238,8 @@ const createParts = (
       if (!port || !isOfNeutron(port)) return;
       neutron?.onPort(port);
       neutronOfPorts?.onPorts();
-      onPod(port.spec.claim.uid);
+      // Its own give-back would have it claim again at once.
+      if (isHeld(port)) onPod(port.spec.claim.uid);
     },
     onPod,
     onGone: announcer.forget,
@@ -262,6 +263,10 @@ const NO_CLOUD = {
   reason: 'NoCloud',
   problem: 'the coordinator has no cloud: SDEWAN_OPENSTACK_CLOUD_FILE is not set',
 };
+
+/** Of a pool, and no pod has had it: no other user of Neutron has seen it used. */
+const isUnused = (port: NetworkPort): boolean =>
+  poolOf(port) !== undefined && port.status?.node === undefined;
 
 const isOfNeutron = ({ spec }: NetworkPort): boolean => spec.index === undefined;
 
@@ -373,8 +378,9 @@ const createReturns = ({ sources, writes }: Pick<Common, 'sources' | 'writes'>) 
     for (const port of besides(sources.portsOfPod(uid), claims)) {
       if (!isHeld(port)) continue;
       if (port.spec.claim.before !== undefined) await writes.leave(port, 'keptSince', signal);
-      else if (isOfNeutron(port)) await writes.leave(port, 'releasedAt', signal);
-      else await writes.remove(port, signal);
+      else if (!isOfNeutron(port)) await writes.remove(port, signal);
+      else if (isUnused(port)) await writes.takeBack(port, signal);
+      else await writes.leave(port, 'releasedAt', signal);
     }
   },
 
@@ -460,11 +466,8 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
     return (await writes.leave(port, 'releasedAt', signal)) ? { againInMs: 0 } : OVERTAKEN;
   };
 
-  const removeInNeutron = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
+  const removeInNeutron = (port: NetworkPort): Outcome => {
     if (!neutron) return { failed: NO_CLOUD.reason, againInMs: AGAIN_MS };
-    const isWanted = poolOf(port) === undefined ? false : neutron.isWanted(port);
-    if (isWanted === undefined) return { againInMs: SOON_MS };
-    if (isWanted) return (await writes.takeBack(port, signal)) ? 'done' : OVERTAKEN;
     neutron.release(port.metadata.name);
     return 'done';
   };
@@ -472,7 +475,7 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
   const take = async (port: NetworkPort, next: PortStep, signal: AbortSignal): Promise<Outcome> => {
     if (next.step === 'rest') return { againInMs: next.forMs };
     if (next.step === 'release') return await release(port, signal);
-    if (next.step === 'delete' && isOfNeutron(port)) return await removeInNeutron(port, signal);
+    if (next.step === 'delete' && isOfNeutron(port)) return removeInNeutron(port);
     if (next.step === 'delete') return (await writes.remove(port, signal)) ? 'done' : OVERTAKEN;
     if (next.step === 'note') {
       return (await writes.note(port, next.node, signal)) ? 'done' : OVERTAKEN;

@@ -179,7 +179,7 @@ const claimFor = (
   if (refusal) return refusal;
   if (kept) return { ask, network, plan, has: false, ...kept };
   const chosen = before.filter((claim) => claim.network === network);
-  const found = newFor({ ask, pod, known, plan, chosen, randomMac: view.randomMac });
+  const found = newFor({ ask, pod, known, plan, chosen, view });
   return 'reason' in found ? wait(found.reason, found.problem) : found;
 };
 
@@ -193,7 +193,7 @@ export const refusedTo = (
     : `namespace ${namespace} gets no address of network ${metadata.name}: spec.namespaces has ${few(namespaces) || 'none'}`;
 
 const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string } => {
-  const { ask, pod, known, plan, chosen } = wanted;
+  const { ask, pod, known, plan, chosen, view } = wanted;
   const more = chosen.filter(({ has }) => !has).length;
   const exceeded = shareExceeded(pod.namespace, known, more);
   if (exceeded !== undefined) return { reason: 'NoFreeAddress', problem: exceeded };
@@ -201,9 +201,15 @@ const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string }
   const claim = claimOf(pod, ask.interface);
   const resting = known.ports
     .available()
-    .find((port) => isAsked(port, ask, plan) && !chosen.some((one) => one.resting === port));
+    .find(
+      (port) =>
+        isAsked(port, ask, plan) &&
+        !view.refusalOf(port) &&
+        !chosen.some((one) => one.resting === port),
+    );
   if (resting) return { ask, network, plan, spec: { ...resting.spec, claim }, has: false, resting };
-  const inNeutron = plan.neutron && claimInNeutron({ ...wanted, neutron: plan.neutron, usersOf });
+  const inNeutron =
+    plan.neutron && claimInNeutron({ ...wanted, ...view, neutron: plan.neutron, usersOf });
   if (inNeutron)
     return 'reason' in inNeutron
       ? inNeutron
@@ -314,7 +320,7 @@ type Wanted = {
   plan: Plan;
   /** For other interfaces of the pod. */
   chosen: readonly Claim[];
-  randomMac: View['randomMac'];
+  view: View;
 };
 
 const indexFor = ({

@@ -24,7 +24,7 @@ export type PortWrites = {
     pool: string,
     signal: AbortSignal,
   ) => Promise<boolean>;
-  /** Its pool has it again. */
+  /** Its pool has it again, as before the claim. */
   takeBack: (port: NetworkPort, signal: AbortSignal) => Promise<boolean>;
   /** Its pod runs there. */
   note: (port: NetworkPort, node: string, signal: AbortSignal) => Promise<boolean>;

@@ -27,7 +27,7 @@ const specSchema = z.strictObject({
     .int()
     .min(1)
     .max(MOST_PORTS)
-    .describe('The most ports that no pod has: one that a pod gives back beyond is deleted.'),
+    .describe('The most ports that no pod has: any beyond are deleted.'),
 });
 export type NetworkPortPoolSpec = z.infer<typeof specSchema>;
 

@@ -42,6 +42,16 @@ describe('the claim of a port in Neutron', () => {
     ]);
   });
 
+  it('takes one of a pool, unless Neutron refuses that', () => {
+    const claim = { namespace: '', pod: '', uid: '', interface: '' };
+    const pooled = { ...neutronPort('u', MAC, { portID: 'x' }), spec: { ...held.spec, claim } };
+    const network = lan({ ports: [pooled] });
+    expect(claimed(pod('a'), network)).toMatchObject([{ resting: pooled }]);
+    const wait = { reason: 'FixedAddressNotFree', message: 'refused', networks: [] } as const;
+    const refusing = view([network], undefined, new Map([[pooled.metadata.name, wait]]));
+    expect(decidePod(pod('a'), refusing)).toMatchObject({ claims: [{ spec: { addresses: [] } }] });
+  });
+
   it.each<[string, Parameters<typeof pod>[1], SomeKnown, string]>([
     ['the network has no room', {}, { full: 'no room' }, 'NoFreeAddress: no room'],
     [

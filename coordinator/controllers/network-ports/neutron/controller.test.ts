@@ -124,6 +124,20 @@ const readyNow = async () => {
 const portsNow = async (): Promise<NetworkPort[]> =>
   (await api.client().list(networkPortResource)).items;
 
+/** `entries`: of its interfaces. */
+const asking = (name: string, ...entries: object[]): void => {
+  const all = entries.length > 0 ? entries : [{}];
+  const nfn = {
+    interface: all.map((entry, at) => ({ name: 'net-lan', interface: `net${at}`, ...entry })),
+  };
+  api.put(podResource, {
+    metadata: { name, annotations: { [NFN_NETWORK_ANNOTATION]: JSON.stringify(nfn) } },
+    spec: { schedulingGates: [{ name: PORTS_GATE }] },
+  });
+};
+const isOpen = (name: string) => (): boolean =>
+  Object(api.get('pods', name)?.['spec']).schedulingGates?.length === 0;
+
 describe('a network of Neutron', () => {
   it('says why it cannot be read', async () => {
     calls.project = () => Promise.reject(refusedWith('HTTP 404', 404));
@@ -132,6 +146,22 @@ describe('a network of Neutron', () => {
       reason: 'NeutronUnavailable',
       message: 'OpenStack refuses a call with 404 (HTTP 404)',
     });
+  });
+});
+
+describe('a port that Neutron refuses, which seems to have room for it', () => {
+  it('is asked for again after a while', async () => {
+    let asked = 0;
+    calls.createPort = () => {
+      asked += 1;
+      return Promise.reject(refusedWith('HTTP 409'));
+    };
+    network();
+    asking('p');
+    await expect.poll(() => asked, soon).toBeGreaterThan(0);
+    const looks = projects;
+    await expect.poll(() => projects - looks, soon).toBeGreaterThan(10);
+    expect(asked).toBeLessThan(3);
   });
 });
 
@@ -187,15 +217,6 @@ describe('a pool', () => {
       metadata: { name: 'warm' },
       spec: { network: 'lan', min, max },
     });
-  const asking = (name: string, entry: object = {}): void => {
-    const nfn = { interface: [{ name: 'net-lan', interface: 'net0', ...entry }] };
-    api.put(podResource, {
-      metadata: { name, annotations: { [NFN_NETWORK_ANNOTATION]: JSON.stringify(nfn) } },
-      spec: { schedulingGates: [{ name: PORTS_GATE }] },
-    });
-  };
-  const isOpen = (name: string) => (): boolean =>
-    Object(api.get('pods', name)?.['spec']).schedulingGates?.length === 0;
   const statusNow = async () =>
     (await api.client().get(networkPortPoolResource, { name: 'warm' })).status;
   const has = async (status: object): Promise<void> =>
@@ -251,18 +272,40 @@ describe('a pool', () => {
     expect(memory.ports.size).toBe(5);
   });
 
-  it('takes back what a pod had, and lets go what is beyond its most', async () => {
+  it('has again at once what a pod gives back that gets nothing else, and that pod asks seldom', async () => {
+    network();
+    pool(2, 2);
+    await has({ available: 2 });
+    let asked = 0;
+    calls.createPort = () => {
+      asked += 1;
+      return Promise.reject(refusedWith('IpAddressAlreadyAllocated'));
+    };
+    asking('p', {}, { ipAddress: '10.70.0.60' });
+    await expect.poll(() => asked, soon).toBeGreaterThan(0);
+    const looks = projects;
+    await expect.poll(() => projects - looks, soon).toBeGreaterThan(10);
+    expect(asked).toBeLessThan(3);
+    await has({ available: 2, claimed: 0, resting: 0 });
+    expect(posts).toEqual(['bulk']);
+  });
+
+  it('has another port made for one that a pod has had, and lets go what is beyond its most', async () => {
     network();
     pool(2, 2);
     await has({ available: 2 });
     asking('p');
     await expect.poll(isOpen('p'), soon).toBe(true);
     await has({ available: 2, claimed: 1 });
+    const had = (await portsNow()).find(({ spec }) => spec.claim.pod === 'p');
+    expect(memory.ports.has(had?.status?.portID ?? '')).toBe(true);
     api.remove('pods', 'p');
     await has({ resting: 1 });
     aheadMs = REST_MS;
     pool(3, 3);
     await has({ available: 3, claimed: 0, resting: 0 });
+    expect(memory.ports.size).toBe(3);
+    expect(memory.ports.has(had?.status?.portID ?? '')).toBe(false);
     pool(1, 1);
     await has({ available: 1, resting: 2 });
     api.remove('networkportpools', 'warm');

@@ -67,7 +67,7 @@ export type NeutronPortsController = {
   onPort: (port: NetworkPort) => void;
   /** It has rested. */
   release: (name: string) => void;
-  /** By its pool, where no pod has it. Undefined: that is not known yet. */
+  /** By its pool. Undefined: that is not known yet. */
   isWanted: (port: NetworkPort) => boolean | undefined;
   run: (signal: AbortSignal) => Promise<void>;
 };

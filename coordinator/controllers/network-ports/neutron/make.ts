@@ -122,11 +122,7 @@ export const createMaker = (options: MakeOptions): Maker => {
       const { network } = port.spec;
       await removePort(port, { calls, cluster, signal });
       known.refused.delete(port.metadata.uid);
-      if (!(await writes.remove(port, signal))) {
-        // Its pool may have taken it back meanwhile.
-        known.missing.add(port.metadata.uid);
-        return OVERTAKEN;
-      }
+      if (!(await writes.remove(port, signal))) return OVERTAKEN;
       known.noteRoom(network);
       sources.markWaiting();
       return 'done';

@@ -34,15 +34,14 @@ export const lackOf = ({ spec: { min, max } }: NetworkPortPool, ports: readonly 
   return spare < min ? Math.min(BULK, max - spare) : 0;
 };
 
-/** Whether the pool keeps one that no pod has, or takes it back. */
+/** Whether the pool keeps one of these. */
 export const isWanted = (
   port: NetworkPort,
   { spec: { max } }: NetworkPortPool,
   ports: readonly NetworkPort[],
 ): boolean => {
   const spare = ports.filter(isSpare).map(({ metadata }) => metadata.uid);
-  const at = spare.indexOf(port.metadata.uid);
-  return (at < 0 ? spare.length : at) < max;
+  return spare.indexOf(port.metadata.uid) < max;
 };
 
 export const poolStatusOf = (facts: PoolFacts): NetworkPortPoolStatus => {

@@ -33,7 +33,7 @@ type Options = ControllerDeps & {
 
 export type Pools = {
   mark: (name: string) => void;
-  /** Whether a NetworkPort that no pod has stays. Undefined: that is not known yet. */
+  /** Whether a NetworkPort without a claim stays. Undefined: that is not known yet. */
   wants: (port: NetworkPort) => boolean | undefined;
   run: (signal: AbortSignal) => Promise<void>;
 };
