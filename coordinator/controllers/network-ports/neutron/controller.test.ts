@@ -272,6 +272,24 @@ describe('a pool', () => {
     expect(memory.ports.size).toBe(5);
   });
 
+  it('has another port made for one whose address another has, and those behind it', async () => {
+    network();
+    pool(3, 3);
+    await has({ available: 3 });
+    const { createPort } = calls;
+    const taken = (await portsNow())[0]?.spec.addresses[0];
+    calls.createPort = (port, signal) =>
+      port.fixed_ips[0]?.ip_address === taken
+        ? Promise.reject(refusedWith('IpAddressAlreadyAllocated'))
+        : createPort(port, signal);
+    memory.ports.clear();
+    await has({ available: 3, failed: 0, resting: 1 });
+    expect((await portsNow()).filter(({ spec }) => spec.addresses[0] === taken)).toMatchObject([
+      { status: { releasedAt: expect.any(String) } },
+    ]);
+    expect(memory.ports.size).toBe(3);
+  });
+
   it('has again at once what a pod gives back that gets nothing else, and that pod asks seldom', async () => {
     network();
     pool(2, 2);

@@ -35,6 +35,8 @@ type Options = {
   maker: Maker;
   sources: PortSources;
   writes: PortWrites;
+  /** Whether the pool wants it may be another. */
+  onPort: (name: string) => void;
   /** Those that bear the name of a pool. */
   portsOf: (name: string) => readonly NetworkPort[];
 };
@@ -44,7 +46,7 @@ const WRITES_AT_ONCE = 8;
 const DOUBT_MS = 30_000;
 
 export const createFiller = (options: Options): Filler => {
-  const { clock, known, log, maker, portsOf, sources, writes } = options;
+  const { clock, known, log, maker, onPort, portsOf, sources, writes } = options;
   /** By name of the pool: until when the bulk before may be at work. */
   const doubts = new Map<string, number>();
 
@@ -75,12 +77,18 @@ export const createFiller = (options: Options): Filler => {
     const { name } = pool.metadata;
     const waitMs = (doubts.get(name) ?? 0) - clock.monotonic();
     if (waitMs > 0) return { outcome: { againInMs: waitMs } };
-    for (const port of portsOf(name)) {
-      if (!isUnclaimed(port) || !known.isToBeMade(port)) continue;
+    for (const { metadata } of portsOf(name)) {
+      // The calls for those before it took seconds.
+      const port = sources.port(metadata.name);
+      if (!port || !isUnclaimed(port) || !known.isToBeMade(port)) continue;
       const outcome = await maker.makeOne(port, cluster, signal);
       const full = fullOf(pool);
       if (full) return { limit: full, outcome: { failed: full.reason, againInMs: AGAIN_MS } };
-      if (outcome) return { limit: refusalOf(port), outcome };
+      if (!outcome) continue;
+      const refusal = known.refused.get(port.metadata.uid);
+      if (refusal) onPort(metadata.name);
+      // What others have says nothing of those behind it.
+      if (refusal?.reason !== 'FixedAddressNotFree') return { limit: refusal, outcome };
     }
     const lack = lackOf(pool, portsOf(name));
     if (lack === 0) return { outcome: 'done' };
@@ -91,8 +99,6 @@ export const createFiller = (options: Options): Filler => {
     // Where it made none the next look posts them singly: there may be room for some.
     return { outcome: { againInMs: 0 } };
   };
-
-  const refusalOf = (port: NetworkPort): Limit | undefined => known.refused.get(port.metadata.uid);
 
   /** NetworkPorts come before their ports, so that none of these is without an owner. */
   const added = async (

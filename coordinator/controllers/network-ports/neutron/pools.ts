@@ -105,6 +105,9 @@ export const createPools = (options: Options): Pools => {
       if (!pools.state.listed) return undefined;
       const pool = pools.store.byName('', poolOf(port) ?? '');
       const network = known.networkNamed(port.spec.network);
+      const refusal = known.refused.get(port.metadata.uid);
+      // One with another MAC takes its place; without room there would be none.
+      if (refusal && refusal.reason !== 'NoFreeAddress') return false;
       return !!pool && !!network && isWanted(port, pool, portsOf(pool.metadata.name));
     },
     run: async (signal) => {
