@@ -1,5 +1,6 @@
 /** The NetworkPorts of one network, kept as they change, so that no look goes over all of them. */
 import { Index } from '#shared/kube/informer/key-index.ts';
+import { POOL_LABEL } from '#shared/names.ts';
 import {
   isUnclaimed,
   type NetworkPort,
@@ -7,6 +8,9 @@ import {
 } from '#shared/resources/other-kinds/network-port.ts';
 
 export const isReleased = ({ status }: NetworkPort): boolean => status?.releasedAt !== undefined;
+
+export const poolOf = ({ metadata }: NetworkPort): string | undefined =>
+  metadata.labels?.[POOL_LABEL];
 
 export class Claims {
   /** By index, as text; those in Neutron by MAC. */
@@ -42,6 +46,11 @@ export class Claims {
     return this.#by(podKey(uid));
   }
 
+  /** By the name of the pool, those that pods have as well. */
+  ofPool(name: string): NetworkPort[] {
+    return this.#by(poolKey(name));
+  }
+
   ofKeeper(uid: string): NetworkPort[] {
     return this.#by(keeperKey(uid));
   }
@@ -64,16 +73,19 @@ export class Claims {
 const AVAILABLE = 'available';
 const podKey = (uid: string): string => `pod ${uid}`;
 const keeperKey = (uid: string): string => `keeper ${uid}`;
+const poolKey = (name: string): string => `pool ${name}`;
 const addressKey = (text: string): string => `address ${text}`;
 const shareKey = (namespace: string): string => `share ${namespace}`;
 
 const keysOf = (port: NetworkPort): string[] => {
   const { addresses, claim, index } = port.spec;
   const { keeper, namespace, uid } = claim;
+  const pool = poolOf(port);
   const isAvailable = isUnclaimed(port) && !isReleased(port) && port.status?.portID !== undefined;
   return [
     ...(isAvailable ? [AVAILABLE] : []),
     podKey(uid),
+    ...(pool === undefined ? [] : [poolKey(pool)]),
     ...(keeper ? [keeperKey(keeper.uid)] : []),
     ...(index === undefined ? addresses.map(addressKey) : []),
     ...(isReleased(port) ? [] : [shareKey(namespace)]),

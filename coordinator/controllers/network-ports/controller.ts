@@ -54,8 +54,7 @@ import {
   type NeutronOfPorts,
   type NeutronPortsController,
 } from './neutron/controller.ts';
-import { poolOf } from './neutron/pool.ts';
-import { isReleased } from './claims.ts';
+import { isReleased, poolOf } from './claims.ts';
 import { portName, randomMac } from './subnets.ts';
 import { createPortWrites, type PortWrites } from './writes.ts';
 

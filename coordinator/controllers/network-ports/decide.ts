@@ -13,6 +13,7 @@ import { isReleased, type Claims } from './claims.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
 import type { Keeper } from './keep-addresses.ts';
 import { claimInNeutron, isAskedInNeutron } from './neutron/claim.ts';
+import { isAsPlanned } from './neutron/plan.ts';
 import {
   addressesAt,
   commonIndexOf,
@@ -205,6 +206,7 @@ const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string }
       (port) =>
         isAsked(port, ask, plan) &&
         !view.refusalOf(port) &&
+        isAsPlanned(port, known.object, plan.neutron) &&
         !chosen.some((one) => one.resting === port),
     );
   if (resting) return { ask, network, plan, spec: { ...resting.spec, claim }, has: false, resting };

@@ -12,6 +12,7 @@ import {
   type ManagedNetwork,
 } from '#shared/resources/other-kinds/managed-network.ts';
 import {
+  isUnclaimed,
   networkPortResource,
   type NetworkPort,
 } from '#shared/resources/other-kinds/network-port.ts';
@@ -101,6 +102,7 @@ export class PortSources {
         this.#plans.clear();
         this.markNetworks();
         this.markWaiting();
+        this.markUnclaimed(object.metadata.name);
       },
     });
     this.ports = new Reflector({
@@ -217,6 +219,12 @@ export class PortSources {
     for (const { metadata } of this.waiting()) this.#options.onPod(metadata.uid);
   }
 
+  /** What the network gives may be another: their pools may not want them. */
+  markUnclaimed(network: string): void {
+    for (const port of this.portsOf(network))
+      if (isUnclaimed(port)) this.#options.onPort(port.metadata.name);
+  }
+
   waiting(): readonly PortPod[] {
     return this.pods.store.by('gated', GATED);
   }
@@ -283,6 +291,11 @@ export class PortSources {
   /** Those that it has for its pods, and for their next ones. */
   portsOfKeeper(uid: string): NetworkPort[] {
     return [...this.#claims.values()].flatMap((claims) => claims.ofKeeper(uid));
+  }
+
+  /** By its name, in any network. */
+  portsOfPool(name: string): NetworkPort[] {
+    return [...this.#claims.values()].flatMap((claims) => claims.ofPool(name));
   }
 
   networkNamed(name: string): ManagedNetwork | undefined {

@@ -42,14 +42,20 @@ describe('the claim of a port in Neutron', () => {
     ]);
   });
 
-  it('takes one of a pool, unless Neutron refuses that', () => {
+  it('takes one of a pool, unless Neutron refuses that, or it is of earlier subnets or of an earlier network', () => {
     const claim = { namespace: '', pod: '', uid: '', interface: '' };
     const pooled = { ...neutronPort('u', MAC, { portID: 'x' }), spec: { ...held.spec, claim } };
     const network = lan({ ports: [pooled] });
+    const fresh = [{ spec: { addresses: [] } }];
     expect(claimed(pod('a'), network)).toMatchObject([{ resting: pooled }]);
     const wait = { reason: 'FixedAddressNotFree', message: 'refused', networks: [] } as const;
     const refusing = view([network], undefined, new Map([[pooled.metadata.name, wait]]));
-    expect(decidePod(pod('a'), refusing)).toMatchObject({ claims: [{ spec: { addresses: [] } }] });
+    expect(decidePod(pod('a'), refusing)).toMatchObject({ claims: fresh });
+    const moved = { ...pooled, spec: { ...pooled.spec, addresses: ['10.71.0.20'] } };
+    expect(claimed(pod('a'), lan({ ports: [moved] }))).toMatchObject(fresh);
+    const metadata = { ...object.metadata, creationTimestamp: '2026-01-01T00:00:01Z' };
+    const anew = lan({ object: { ...object, metadata }, ports: [pooled] });
+    expect(claimed(pod('a'), anew)).toMatchObject(fresh);
   });
 
   it.each<[string, Parameters<typeof pod>[1], SomeKnown, string]>([

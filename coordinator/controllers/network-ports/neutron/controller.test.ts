@@ -24,8 +24,16 @@ import { createNetworkPortsController, type NetworkPortsController } from '../co
 import { REST_MS } from '../decide.ts';
 import { createPortMetrics } from '../metrics.ts';
 import { portNodes } from '../objects.ts';
-import { CLUSTER, createNetworkInMemory, NETWORK, refusedWith, SUBNET } from './testing.ts';
+import {
+  CLUSTER,
+  createNetworkInMemory,
+  NETWORK,
+  OTHER_SUBNET,
+  refusedWith,
+  SUBNET,
+} from './testing.ts';
 
+const [OTHER, WAN] = [NETWORK.replaceAll('1', '2'), NETWORK.replaceAll('1', '3')];
 const RESYNC_MS = 100;
 const soon = { interval: 10, timeout: 10_000 };
 
@@ -107,13 +115,14 @@ afterEach(async () => {
   await running.done;
 });
 
-const network = (): void =>
+/** `id`: in Neutron. */
+const network = (name = 'lan', id = NETWORK): void =>
   void api.put(managedNetworkResource, {
-    metadata: { name: 'lan' },
+    metadata: { name, uid: `uid of ${id}` },
     spec: {
       provider: 'neutron',
-      neutron: { network: NETWORK },
-      names: ['net-lan'],
+      neutron: { network: id },
+      names: [`net-${name}`],
       namespaces: [NAMESPACE],
     },
   });
@@ -212,10 +221,10 @@ describe('a port that Neutron refuses while it is kept', () => {
 });
 
 describe('a pool', () => {
-  const pool = (min: number, max: number): void =>
+  const pool = (min: number, max: number, of = 'lan'): void =>
     void api.put(networkPortPoolResource, {
       metadata: { name: 'warm' },
-      spec: { network: 'lan', min, max },
+      spec: { network: of, min, max },
     });
   const statusNow = async () =>
     (await api.client().get(networkPortPoolResource, { name: 'warm' })).status;
@@ -290,10 +299,39 @@ describe('a pool', () => {
     expect(memory.ports.size).toBe(3);
   });
 
-  it('has again at once what a pod gives back that gets nothing else, and that pod asks seldom', async () => {
+  it.each<[string, () => void]>([
+    [
+      'its network is another in Neutron',
+      () => {
+        api.remove('managednetworks', 'lan');
+        network('lan', OTHER);
+      },
+    ],
+    [
+      'it is one of another network',
+      () => {
+        api.remove('networkportpools', 'warm');
+        pool(2, 2, 'wan');
+      },
+    ],
+    ['the subnets are others', () => void (calls.subnets = async () => [OTHER_SUBNET])],
+  ])('has other ports made when %s', async (_, change) => {
     network();
+    network('wan', WAN);
     pool(2, 2);
     await has({ available: 2 });
+    const before = (await portsNow()).map(({ metadata }) => metadata.name);
+    change();
+    const stay = async () =>
+      (await portsNow()).filter((port) => before.includes(port.metadata.name) && !isReleased(port));
+    await expect.poll(stay, soon).toEqual([]);
+    await has({ available: 2, resting: expect.any(Number) });
+  });
+
+  it('has again at once what a pod gives back that gets nothing else, and that pod asks seldom', async () => {
+    network();
+    pool(1, 3);
+    await has({ available: 3 });
     let asked = 0;
     calls.createPort = () => {
       asked += 1;
@@ -304,7 +342,7 @@ describe('a pool', () => {
     const looks = projects;
     await expect.poll(() => projects - looks, soon).toBeGreaterThan(10);
     expect(asked).toBeLessThan(3);
-    await has({ available: 2, claimed: 0, resting: 0 });
+    await has({ available: 3, claimed: 0, resting: 0 });
     expect(posts).toEqual(['bulk']);
   });
 

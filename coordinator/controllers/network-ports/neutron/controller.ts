@@ -15,6 +15,7 @@ import {
 import { NeutronError } from '../../../neutron/errors.ts';
 import type { NeutronPorts } from '../../../neutron/ports.ts';
 import { causeOf, createOutages, type OutageCause } from '../../../neutron/outage.ts';
+import { poolOf } from '../claims.ts';
 import type { KnownNetwork, Wait } from '../decide.ts';
 import type { Announcer } from '../events.ts';
 import type { PortSources } from '../sources.ts';
@@ -23,7 +24,6 @@ import type { PortWrites } from '../writes.ts';
 import { AGAIN_MS, KnownInNeutron } from './known.ts';
 import { createLook } from './look.ts';
 import { createMaker } from './make.ts';
-import { poolOf } from './pool.ts';
 import { createPools } from './pools.ts';
 
 export type NeutronOfPorts = {

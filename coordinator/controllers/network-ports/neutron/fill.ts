@@ -37,8 +37,7 @@ type Options = {
   writes: PortWrites;
   /** Whether the pool wants it may be another. */
   onPort: (name: string) => void;
-  /** Those that bear the name of a pool. */
-  portsOf: (name: string) => readonly NetworkPort[];
+  portsOf: (pool: NetworkPortPool) => readonly NetworkPort[];
 };
 
 const WRITES_AT_ONCE = 8;
@@ -77,7 +76,7 @@ export const createFiller = (options: Options): Filler => {
     const { name } = pool.metadata;
     const waitMs = (doubts.get(name) ?? 0) - clock.monotonic();
     if (waitMs > 0) return { outcome: { againInMs: waitMs } };
-    for (const { metadata } of portsOf(name)) {
+    for (const { metadata } of portsOf(pool)) {
       // The calls for those before it took seconds.
       const port = sources.port(metadata.name);
       if (!port || !isUnclaimed(port) || !known.isToBeMade(port)) continue;
@@ -90,7 +89,7 @@ export const createFiller = (options: Options): Filler => {
       // What others have says nothing of those behind it.
       if (refusal?.reason !== 'FixedAddressNotFree') return { limit: refusal, outcome };
     }
-    const lack = lackOf(pool, portsOf(name));
+    const lack = lackOf(pool, portsOf(pool));
     if (lack === 0) return { outcome: 'done' };
     const ports = await added(pool, lack, signal);
     doubts.set(name, clock.monotonic() + DOUBT_MS);

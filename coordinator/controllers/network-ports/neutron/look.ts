@@ -93,6 +93,7 @@ export const createLook = (options: Options): Look => {
     if (!isDeepStrictEqual(known.plans.get(uid), { neutron, plan })) {
       known.plans.set(uid, { neutron, plan });
       sources.forgetPlans();
+      sources.markUnclaimed(name);
     }
     if (!('problem' in plan)) await sweep(name, { id: neutron.network, cluster, signal });
     onNetwork(name);

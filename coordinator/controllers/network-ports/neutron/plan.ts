@@ -1,5 +1,9 @@
 /** What a network in Neutron gives, and what is asked of it for a port. Pure. */
-import type { ManagedNetworkSpec } from '#shared/resources/other-kinds/managed-network.ts';
+import type {
+  ManagedNetwork,
+  ManagedNetworkSpec,
+} from '#shared/resources/other-kinds/managed-network.ts';
+import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import {
   blockOfOne,
   holdsBlock,
@@ -100,6 +104,20 @@ const isInPools = ({ pools, gateway }: PlannedSubnet, text: string): boolean => 
     const [first, last] = [parseAddress(start)?.bits, parseAddress(end)?.bits];
     return first !== undefined && last !== undefined && first <= bits && bits <= last;
   });
+};
+
+/** Whether the port of a pool is as one that would be made now. `plan`: undefined: not known. */
+export const isAsPlanned = (
+  { metadata, spec: { addresses } }: NetworkPort,
+  network: ManagedNetwork,
+  plan: NeutronPlan | undefined,
+): boolean => {
+  // Of that name there was one before, which may have been another network in Neutron.
+  if (Date.parse(metadata.creationTimestamp) < Date.parse(network.metadata.creationTimestamp))
+    return false;
+  if (!plan || addresses.length === 0) return true;
+  const has = ({ block }: PlannedSubnet): boolean => addresses.some((text) => isIn(block, text));
+  return addresses.length === plan.subnets.length && plan.subnets.every(has);
 };
 
 /** The addresses that it has already, and one more of each other subnet. */

@@ -1,5 +1,4 @@
 /** How many ports a NetworkPortPool has and is to have, and what its status says. Pure. */
-import { POOL_LABEL } from '#shared/names.ts';
 import type {
   NetworkPortPool,
   NetworkPortPoolStatus,
@@ -13,7 +12,7 @@ export const BULK = 20;
 
 export type PoolFacts = {
   pool: NetworkPortPool;
-  /** Those that bear its name. */
+  /** Those of its network that bear its name. */
   ports: readonly NetworkPort[];
   isToBeMade: (port: NetworkPort) => boolean;
   isRefused: (port: NetworkPort) => boolean;
@@ -21,9 +20,6 @@ export type PoolFacts = {
   limit?: { reason: string; message: string } | undefined;
   now: number;
 };
-
-export const poolOf = ({ metadata }: NetworkPort): string | undefined =>
-  metadata.labels?.[POOL_LABEL];
 
 /** No pod has it, and one can get it when it is made. */
 const isSpare = (port: NetworkPort): boolean => isUnclaimed(port) && !isReleased(port);
@@ -41,7 +37,8 @@ export const isWanted = (
   ports: readonly NetworkPort[],
 ): boolean => {
   const spare = ports.filter(isSpare).map(({ metadata }) => metadata.uid);
-  return spare.indexOf(port.metadata.uid) < max;
+  const at = spare.indexOf(port.metadata.uid);
+  return at >= 0 && at < max;
 };
 
 export const poolStatusOf = (facts: PoolFacts): NetworkPortPoolStatus => {

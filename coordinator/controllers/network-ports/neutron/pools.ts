@@ -11,13 +11,17 @@ import {
   networkPortPoolResource,
   type NetworkPortPool,
 } from '#shared/resources/other-kinds/network-port-pool.ts';
+import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
+import { poolOf } from '../claims.ts';
 import type { PortSources } from '../sources.ts';
+import type { NeutronPlan } from '../subnets.ts';
 import type { PortWrites } from '../writes.ts';
 import { createFiller, type Limit } from './fill.ts';
 import type { KnownInNeutron } from './known.ts';
 import type { Maker } from './make.ts';
-import { isWanted, poolOf, poolStatusOf } from './pool.ts';
+import { isAsPlanned } from './plan.ts';
+import { isWanted, poolStatusOf } from './pool.ts';
 
 type Options = ControllerDeps & {
   client: KubeClient;
@@ -51,11 +55,17 @@ export const createPools = (options: Options): Pools => {
       const { name } = object.metadata;
       if (type === 'updated' && isDeepStrictEqual(object.spec, old.spec)) return;
       controller.mark(name);
-      for (const port of portsOf(name)) options.onPort(port.metadata.name);
+      for (const port of sources.portsOfPool(name)) options.onPort(port.metadata.name);
     },
   });
-  const portsOf = (name: string): NetworkPort[] =>
-    sources.allPorts().filter((port) => poolOf(port) === name);
+  /** One of its name may have been of another network. */
+  const portsOf = ({ metadata, spec: { network } }: NetworkPortPool): NetworkPort[] =>
+    sources.portsOfPool(metadata.name).filter(({ spec }) => spec.network === network);
+
+  const planOf = (network: ManagedNetwork): NeutronPlan | undefined => {
+    const plan = sources.planFor(network);
+    return 'problem' in plan ? undefined : plan.neutron;
+  };
 
   const filler = createFiller({ ...options, portsOf });
 
@@ -66,7 +76,7 @@ export const createPools = (options: Options): Pools => {
   ): Promise<NetworkPortPool> => {
     const status = poolStatusOf({
       pool,
-      ports: portsOf(pool.metadata.name),
+      ports: portsOf(pool),
       isToBeMade: (port) => known.isToBeMade(port),
       isRefused: (port) => known.refused.has(port.metadata.uid),
       limit,
@@ -105,10 +115,11 @@ export const createPools = (options: Options): Pools => {
       if (!pools.state.listed) return undefined;
       const pool = pools.store.byName('', poolOf(port) ?? '');
       const network = known.networkNamed(port.spec.network);
+      if (!pool || !network || !isAsPlanned(port, network, planOf(network))) return false;
       const refusal = known.refused.get(port.metadata.uid);
       // One with another MAC takes its place; without room there would be none.
       if (refusal && refusal.reason !== 'NoFreeAddress') return false;
-      return !!pool && !!network && isWanted(port, pool, portsOf(pool.metadata.name));
+      return isWanted(port, pool, portsOf(pool));
     },
     run: async (signal) => {
       await Promise.all([pools.run(signal), controller.run(signal)]);

@@ -18,6 +18,14 @@ export const SUBNET = {
   allocation_pools: [{ start: '10.70.0.10', end: '10.70.0.60' }],
 };
 
+export const OTHER_SUBNET = {
+  ...SUBNET,
+  id: 'other',
+  cidr: '10.71.0.0/24',
+  gateway_ip: '10.71.0.1',
+  allocation_pools: [{ start: '10.71.0.10', end: '10.71.0.60' }],
+};
+
 export const neutronPlan = (): NeutronPlan => {
   const found = {
     project: 'ours',
@@ -69,13 +77,16 @@ export const createNetworkInMemory = (quota = Infinity) => {
   let made = 0;
   let lose: LostAnswer;
 
-  const insert = ({ name, mac_address: mac, fixed_ips: [fixed] }: NewPort): MadePort => {
+  const insert = ({ name, mac_address: mac, fixed_ips: asked }: NewPort): MadePort => {
     if (ports.size >= quota) throw refusedWith('OverQuota');
     if ([...ports.values()].some((port) => port.mac_address === mac))
       throw refusedWith('MacAddressInUse');
     made += 1;
     const id = `port-${made}`;
-    const ips = [{ subnet_id: 's4', ip_address: fixed?.ip_address ?? `10.70.0.${9 + made}` }];
+    const ips = asked.map(({ subnet_id: of, ip_address: address }) => ({
+      subnet_id: of,
+      ip_address: address ?? `10.7${of === OTHER_SUBNET.id ? 1 : 0}.0.${9 + made}`,
+    }));
     const port = { id, name, mac_address: mac, status: 'DOWN', fixed_ips: ips };
     ports.set(id, port);
     return port;
