@@ -63,7 +63,7 @@ export type NeutronPorts = {
 };
 
 /** Neutron has answered a bulk after 206 s (measured). */
-const BULK_MS = 240_000;
+export const BULK_MS = 240_000;
 
 const PORTS = { path: 'ports', name: 'ports', item: portSchema };
 const SUBNETS = { path: 'subnets', name: 'subnets', item: subnetSchema };

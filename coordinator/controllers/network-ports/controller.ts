@@ -435,6 +435,11 @@ const createPortReconciler = (deps: Common): Reconciler['port'] => {
   };
 
   const restore = async (port: NetworkPort, signal: AbortSignal): Promise<Outcome> => {
+    // It is settled when its port is deleted.
+    if (isUnclaimed(port) && neutron) {
+      neutron.release(port.metadata.name);
+      return 'done';
+    }
     if (!isUnclaimed(port) && (await isThere(port, signal))) {
       const fields = { port: port.metadata.name, pod: nameOfPod(port.spec.claim) };
       log.warn(fields, 'a NetworkPort was deleted while its pod had it, claiming it again');

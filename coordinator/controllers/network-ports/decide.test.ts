@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { POOL_LABEL } from '#shared/names.ts';
+import { BULK_MS } from '../../neutron/ports.ts';
 import { annotationsFor, decidePod, decidePort, REST_MS, type Claim, type Wait } from './decide.ts';
 import type { NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import {
@@ -248,6 +250,17 @@ describe('a NetworkPort', () => {
 
   it('rests, and goes', () => {
     expect(step({ releasedAt: 0 }, undefined, REST_MS - 1)).toEqual({ step: 'rest', forMs: 1 });
+    const ofPool = port(1, 'a', 'edge-net', { releasedAt: 0 });
+    const metadata = {
+      creationTimestamp: new Date(1_000).toISOString(),
+      labels: { [POOL_LABEL]: 'warm' },
+    };
+    const pooled = { ...ofPool, metadata: { ...ofPool.metadata, ...metadata } };
+    const facts = { now: REST_MS, pod: undefined, isNodeSilent };
+    const forMs = 1_000 + BULK_MS - REST_MS;
+    expect(decidePort(pooled, facts)).toEqual({ step: 'rest', forMs });
+    const made = { ...pooled, status: { ...pooled.status, portID: 'x' } };
+    expect(decidePort(made, facts)).toEqual({ step: 'delete' });
     expect(step({ releasedAt: 0 }, undefined, REST_MS)).toEqual({ step: 'delete' });
   });
 });

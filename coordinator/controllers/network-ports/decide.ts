@@ -9,7 +9,8 @@ import {
   type NetworkPortSpec,
 } from '#shared/resources/other-kinds/network-port.ts';
 import type { ManagedNetwork } from '#shared/resources/other-kinds/managed-network.ts';
-import { isReleased, type Claims } from './claims.ts';
+import { BULK_MS } from '../../neutron/ports.ts';
+import { isReleased, poolOf, type Claims } from './claims.ts';
 import { asksIn, filled, inheriting, type Ask, type AskTexts } from './asks.ts';
 import type { Keeper } from './keep-addresses.ts';
 import { claimInNeutron, isAskedInNeutron } from './neutron/claim.ts';
@@ -449,10 +450,13 @@ export type PortStep =
   | { step: 'delete' };
 
 export const decidePort = (port: NetworkPort, facts: PortFacts): PortStep => {
-  const { releasedAt, node } = port.status ?? {};
+  const { releasedAt, node, portID } = port.status ?? {};
   if (releasedAt === undefined)
     return facts.pod ? ofPod(facts.pod, node, facts) : withoutPod(node, facts);
-  const forMs = Date.parse(releasedAt) + REST_MS - facts.now;
+  // Neutron does not show yet what it is making, and would not delete it.
+  const isInBulk = poolOf(port) !== undefined && portID === undefined;
+  const madeBy = isInBulk ? Date.parse(port.metadata.creationTimestamp) + BULK_MS : 0;
+  const forMs = Math.max(Date.parse(releasedAt) + REST_MS, madeBy) - facts.now;
   return forMs > 0 ? { step: 'rest', forMs } : { step: 'delete' };
 };
 

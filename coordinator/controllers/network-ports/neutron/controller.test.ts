@@ -1,5 +1,7 @@
 /** The controllers of NetworkPorts over a Neutron in memory: what they write, and how often. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import {
   KEEP_ADDRESSES_ANNOTATION,
@@ -27,6 +29,7 @@ import { portNodes } from '../objects.ts';
 import {
   CLUSTER,
   createNetworkInMemory,
+  MINUTE,
   NETWORK,
   OTHER_SUBNET,
   refusedWith,
@@ -46,8 +49,18 @@ let aheadMs: number;
 let laterMs: number;
 /** One in each look. */
 let projects: number;
+let isServed: (resource: { plural: string }) => boolean;
 let controller: NetworkPortsController;
 let running: { end: AbortController; done: Promise<void> };
+
+const servedClient = (client: KubeClient): KubeClient => ({
+  ...client,
+  list: async (resource, options) => {
+    if (!isServed(resource))
+      throw new KubeError('list', 'no such kind', { status: 404, reason: 'NotFound' });
+    return await client.list(resource, options);
+  },
+});
 
 beforeEach(() => {
   api = new FakeFleetApi({
@@ -63,6 +76,7 @@ beforeEach(() => {
   });
   memory = createNetworkInMemory();
   projects = 0;
+  isServed = () => true;
   posts = [];
   aheadMs = 0;
   laterMs = 0;
@@ -89,7 +103,7 @@ beforeEach(() => {
   });
   const end = new AbortController();
   controller = createNetworkPortsController({
-    client: api.client(),
+    client: servedClient(api.client()),
     record: () => undefined,
     metrics: NO_METRICS,
     portMetrics: createPortMetrics(new Registry()),
@@ -326,6 +340,71 @@ describe('a pool', () => {
       (await portsNow()).filter((port) => before.includes(port.metadata.name) && !isReleased(port));
     await expect.poll(stay, soon).toEqual([]);
     await has({ available: 2, resting: expect.any(Number) });
+  });
+
+  it.each(['after', 'while'])(
+    'leaves no port of NetworkPorts that others delete %s it has them made',
+    async (when) => {
+      const { createPorts, portsWhere } = calls;
+      const removed = new Set<string>();
+      const removeAll = async (): Promise<void> => {
+        for (const { metadata, spec } of await portsNow()) {
+          removed.add(spec.mac);
+          api.remove('networkports', metadata.name);
+        }
+      };
+      const asked = new Set<string>();
+      // No sweep finds them.
+      calls.portsWhere = async (of, signal) => {
+        if (of.mac !== undefined) asked.add(of.mac);
+        const found = await portsWhere(of, signal);
+        return of.mac === undefined
+          ? found.filter(({ mac_address: mac }) => !removed.has(mac))
+          : found;
+      };
+      calls.createPorts = async (ports, signal) => {
+        if (when === 'while' && removed.size === 0) {
+          await removeAll();
+          await expect.poll(() => [...asked], soon).toEqual([...removed]);
+        }
+        return await createPorts(ports, signal);
+      };
+      network();
+      pool(2, 2);
+      await has({ available: 2 });
+      if (when === 'after') await removeAll();
+      const left = (): boolean =>
+        [...memory.ports.values()].some(({ mac_address: mac }) => removed.has(mac));
+      await expect.poll(left, soon).toBe(false);
+      expect(removed.size).toBe(2);
+      await has({ available: 2 });
+    },
+  );
+
+  it('is filled while another waits for an answer', async () => {
+    const { createPorts } = calls;
+    calls.createPorts = (ports, signal) =>
+      ports.length === 3
+        ? systemClock.sleep(MINUTE, signal).then(() => [])
+        : createPorts(ports, signal);
+    network();
+    api.put(networkPortPoolResource, {
+      metadata: { name: 'a-slow-one' },
+      spec: { network: 'lan', min: 3, max: 3 },
+    });
+    await expect.poll(async () => (await portsNow()).length, soon).toBe(3);
+    pool(2, 2);
+    await has({ available: 2 });
+  });
+
+  it('keeps nothing where its kind is not served', async () => {
+    isServed = ({ plural }) => plural !== networkPortPoolResource.plural;
+    api.put(networkPortResource, {
+      metadata: { name: 'lan-0a0000000001', labels: { [POOL_LABEL]: 'warm' } },
+      spec: { network: 'lan', mac: '0a:00:00:00:00:01', addresses: [], managed: true },
+    });
+    network();
+    await expect.poll(async () => (await portsNow()).map(isReleased), soon).toEqual([true]);
   });
 
   it('has again at once what a pod gives back that gets nothing else, and that pod asks seldom', async () => {

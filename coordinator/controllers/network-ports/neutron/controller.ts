@@ -65,7 +65,7 @@ export type NeutronPortsController = {
   onNetwork: (name: string) => void;
   /** It came, went or changed. */
   onPort: (port: NetworkPort) => void;
-  /** It has rested. */
+  /** It has rested, or was deleted by others. */
   release: (name: string) => void;
   /** By its pool. Undefined: that is not known yet. */
   isWanted: (port: NetworkPort) => boolean | undefined;
@@ -79,7 +79,8 @@ export const createNeutronPorts = (options: Options): NeutronPortsController => 
   const outages = createOutages(clock);
   const known = new KnownInNeutron(sources, clock);
   const onDoubt = (network: string): void => controller.mark(`network ${network}`);
-  const maker = createMaker({ ...options, known, onDoubt });
+  const onPool = (name: string): void => pools.mark(name);
+  const maker = createMaker({ ...options, known, onDoubt, onPool });
   const { make, remove } = maker;
   const pools = createPools({ ...options, known, maker, onPort: options.onPortName });
   const look = createLook({ ...options, known });

@@ -3,7 +3,7 @@ import { OVERTAKEN, type Outcome } from '#shared/kube/controller.ts';
 import { isUnclaimed, type NetworkPort } from '#shared/resources/other-kinds/network-port.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { MadePort, NeutronPorts } from '../../../neutron/ports.ts';
-import { isReleased } from '../claims.ts';
+import { isReleased, poolOf } from '../claims.ts';
 import type { Announcer } from '../events.ts';
 import { isGated } from '../objects.ts';
 import type { PortSources } from '../sources.ts';
@@ -29,6 +29,8 @@ export type MakeOptions = {
   onPorts: () => void;
   /** What a network gives may be another. */
   onDoubt: (network: string) => void;
+  /** A NetworkPort of it is gone. */
+  onPool: (name: string) => void;
 };
 
 /** `cluster`: its mark. All throw NeutronError. */
@@ -113,17 +115,23 @@ export const createMaker = (options: MakeOptions): Maker => {
     makeAll: async (ports, { cluster, plan, signal }) => {
       for (const one of await createAll(ports, plan, { calls, cluster, signal })) {
         const port = ports.find(({ spec }) => spec.mac === one.mac_address);
-        if (port) await note(port, one, { plan, signal });
+        if (!port || (await note(port, one, { plan, signal }))) continue;
+        // Its NetworkPort was deleted while Neutron made it.
+        if (!sources.port(port.metadata.name)) await calls.deletePort(one.id, signal);
       }
     },
     remove: async (name, cluster, signal) => {
-      const port = sources.port(name);
-      if (!port || !isReleased(port)) return 'done';
+      const lost = sources.lost(name);
+      const port = lost ?? sources.port(name);
+      if (!port || !(lost ? isUnclaimed(lost) : isReleased(port))) return 'done';
       const { network } = port.spec;
       await removePort(port, { calls, cluster, signal });
       known.refused.delete(port.metadata.uid);
-      if (!(await writes.remove(port, signal))) return OVERTAKEN;
+      if (lost) sources.settle(name);
+      else if (!(await writes.remove(port, signal))) return OVERTAKEN;
       known.noteRoom(network);
+      const pool = poolOf(port);
+      if (pool !== undefined) options.onPool(pool);
       sources.markWaiting();
       return 'done';
     },

@@ -43,6 +43,8 @@ export type Pools = {
 };
 
 const COALESCE_MS = 300;
+/** Of pools: a bulk may wait minutes for its answer. */
+const CONCURRENCY = 4;
 
 export const createPools = (options: Options): Pools => {
   const { client, clock, cluster, known, leadership, log, metrics, sources } = options;
@@ -107,12 +109,14 @@ export const createPools = (options: Options): Pools => {
     },
     fieldsOf: (pool) => ({ pool }),
     coalesceMs: COALESCE_MS,
+    concurrency: CONCURRENCY,
   });
 
   return {
     mark: (name) => controller.mark(name),
     wants: (port) => {
-      if (!pools.state.listed) return undefined;
+      const { listed, phase } = pools.state;
+      if (!listed && phase !== 'NotServed') return undefined;
       const pool = pools.store.byName('', poolOf(port) ?? '');
       const network = known.networkNamed(port.spec.network);
       if (!pool || !network || !isAsPlanned(port, network, planOf(network))) return false;
