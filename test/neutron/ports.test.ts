@@ -405,7 +405,7 @@ describe('a pool of ports', () => {
       ]);
     }
     await gone(...names);
-    await has({ available: 20, claimed: 0, resting: 0 });
+    await has({ available: 17, claimed: 0, resting: 0 });
     const ungrouped = async () =>
       (await inNeutron()).every(({ security_groups: groups }) => groups.length === 0);
     await expect.poll(ungrouped, SETTLES).toBe(true);
@@ -418,7 +418,7 @@ describe('a pool of ports', () => {
       void (await neutron.call('PUT', `quotas/${neutron.project}`, { quota: { port } }, 'admin'));
     await limit(used + 2);
     await pool(25, 25);
-    await has({ available: 22, conditions: [{ status: 'False', reason: 'Full' }] });
+    await has({ available: 19, conditions: [{ status: 'False', reason: 'Full' }] });
     await limit(500);
     await has({ available: 25, conditions: [{ status: 'True', reason: 'Ready' }] });
     await expectAlike();
