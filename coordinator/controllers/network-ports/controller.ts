@@ -263,7 +263,7 @@ const NO_CLOUD = {
   problem: 'the coordinator has no cloud: SDEWAN_OPENSTACK_CLOUD_FILE is not set',
 };
 
-/** Of a pool, and no pod has had it: no other user of Neutron has seen it used. */
+/** It is of a pool, and no pod has had it. */
 const isUnused = (port: NetworkPort): boolean =>
   poolOf(port) !== undefined && port.status?.node === undefined;
 

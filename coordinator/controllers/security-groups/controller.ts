@@ -148,9 +148,7 @@ export const createSecurityGroupsController = (
     const isShort = [...result.refused.values()].some(({ reason }) => reason === 'QuotaExceeded');
     if (isShort) return { failed: 'QuotaExceeded', againInMs: Math.min(QUOTA_AGAIN_MS, resyncMs) };
     if (unwritten.length > 0) return { failed: 'Forbidden', againInMs: resyncMs };
-    // The watch of pods is behind that of their NetworkPorts, and tells nothing of those.
-    const isBehind = given.some(({ hasRun, pod }) => !hasRun && sources.pod(pod) === undefined);
-    return { againInMs: isBehind ? SOON_MS : present.nextReadInMs() };
+    return { againInMs: isBehind(sources, given) ? SOON_MS : present.nextReadInMs() };
   };
 
   const controller = createController<string>({
@@ -174,6 +172,10 @@ export const createSecurityGroupsController = (
   });
   return { mark, guardOf: guards.of, run: controller.run };
 };
+
+/** Whether the watch of pods is behind that of their NetworkPorts. It tells nothing of those. */
+const isBehind = ({ pod: find }: PolicySources, given: readonly PortOfPod[]): boolean =>
+  given.some(({ hasRun, pod }) => !hasRun && find(pod) === undefined);
 
 const idsIn = (pods: readonly PodWithPorts[]): string[] => namedPorts(pods).map(({ id }) => id);
 

@@ -76,6 +76,24 @@ export const createFiller = (options: Options): Filler => {
     const { name } = pool.metadata;
     const waitMs = (doubts.get(name) ?? 0) - clock.monotonic();
     if (waitMs > 0) return { outcome: { againInMs: waitMs } };
+    const held = await makeMissing(pool, cluster, signal);
+    if (held) return held;
+    const lack = lackOf(pool, portsOf(pool));
+    if (lack === 0) return { outcome: 'done' };
+    const ports = await added(pool, lack, signal);
+    doubts.set(name, clock.monotonic() + DOUBT_MS);
+    await maker.makeAll(ports, { cluster, plan, signal });
+    doubts.delete(name);
+    // Where it made none the next look posts them singly: there may be room for some.
+    return { outcome: { againInMs: 0 } };
+  };
+
+  /** One by one. Undefined: nothing keeps it from more. */
+  const makeMissing = async (
+    pool: NetworkPortPool,
+    cluster: string,
+    signal: AbortSignal,
+  ): Promise<Filled | undefined> => {
     for (const { metadata } of portsOf(pool)) {
       // The calls for those before it took seconds.
       const port = sources.port(metadata.name);
@@ -89,14 +107,7 @@ export const createFiller = (options: Options): Filler => {
       // What others have says nothing of those behind it.
       if (refusal?.reason !== 'FixedAddressNotFree') return { limit: refusal, outcome };
     }
-    const lack = lackOf(pool, portsOf(pool));
-    if (lack === 0) return { outcome: 'done' };
-    const ports = await added(pool, lack, signal);
-    doubts.set(name, clock.monotonic() + DOUBT_MS);
-    await maker.makeAll(ports, { cluster, plan, signal });
-    doubts.delete(name);
-    // Where it made none the next look posts them singly: there may be room for some.
-    return { outcome: { againInMs: 0 } };
+    return undefined;
   };
 
   /** NetworkPorts come before their ports, so that none of these is without an owner. */

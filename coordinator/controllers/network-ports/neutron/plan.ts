@@ -112,7 +112,7 @@ export const isAsPlanned = (
   network: ManagedNetwork,
   plan: NeutronPlan | undefined,
 ): boolean => {
-  // Of that name there was one before, which may have been another network in Neutron.
+  // It is of a ManagedNetwork of that name before, which may have been another in Neutron.
   if (Date.parse(metadata.creationTimestamp) < Date.parse(network.metadata.creationTimestamp))
     return false;
   if (!plan || addresses.length === 0) return true;

@@ -43,7 +43,7 @@ export type Pools = {
 };
 
 const COALESCE_MS = 300;
-/** Of pools: a bulk may wait minutes for its answer. */
+/** A pool may wait minutes for the answer to its bulk. */
 const CONCURRENCY = 4;
 
 export const createPools = (options: Options): Pools => {
