@@ -37,7 +37,8 @@ const statusSchema = z.looseObject({
 export type Selection = z.infer<typeof selectionSchema>;
 export type StatusEntry = z.infer<typeof statusSchema>;
 
-const SHORT = /^(?:([^/@\s]+)\s*\/)?\s*([^/@\s]+)(?:\s*@\s*(\w[\w.:-]*))?$/;
+/** Its interface as `deviceName`. */
+const SHORT = /^(?:([^/@\s]+)\s*\/)?\s*([^/@\s]+)(?:\s*@\s*(\w[\w.:-]{0,63}))?$/;
 
 export const isEmpty = (text: string | undefined): text is undefined =>
   text === undefined || text.trim() === '';

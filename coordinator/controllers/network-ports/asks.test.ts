@@ -53,6 +53,11 @@ describe('what a pod asks for', () => {
     ['no JSON', { nfn: '{' }, NFN_NETWORK_ANNOTATION],
     ['no interface', { nfn: '{"interface":[{"name":"a"}]}' }, 'interface.0.interface'],
     ['an interface twice', { nfn: NODUS, multus: 'a@net0' }, 'interface net0: there is another'],
+    [
+      'no name of an interface that the API server keeps as it is',
+      { nfn: String.raw`{"interface":[{"name":"n","interface":"\ud800"}]}` },
+      'is no name of an interface',
+    ],
     ['no MAC', { multus: '[{"name":"a","mac":"x"}]' }, 'x is no MAC'],
     ['no address', { multus: '[{"name":"a","ips":["x/24"]}]' }, 'x/24 is no address'],
     ['no list', { multus: '[1]' }, NETWORKS_ANNOTATION],
@@ -60,6 +65,11 @@ describe('what a pod asks for', () => {
       'no name in the short form',
       { multus: 'a/b/c' },
       'a/b/c must be [namespace/]name[@interface]',
+    ],
+    [
+      'a longer name of an interface than a NetworkPort takes',
+      { multus: `a@${'a'.repeat(65)}` },
+      'must be [namespace/]name[@interface]',
     ],
     ['more than can be kept', { multus: 'a,'.repeat(32) + 'a' }, 'more than 32 entries'],
   ])('is not read where it has %s', (_, texts, problem) => {

@@ -3,7 +3,7 @@
  * and in both forms of Multus, and the same annotations with the addresses that it is given. Pure.
  */
 import * as z from 'zod';
-import { isEmpty, readSelections, type Selection } from '#shared/compile/multus.ts';
+import { deviceName, isEmpty, readSelections, type Selection } from '#shared/compile/multus.ts';
 import { NETWORKS_ANNOTATION, NFN_NETWORK_ANNOTATION } from '#shared/names.ts';
 import { familyOf, withoutLength } from '#shared/policy/address-blocks.ts';
 import { firstIssue } from '#shared/util/first-issue.ts';
@@ -33,7 +33,8 @@ const MAC = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
 const name = z.string().min(1).max(317);
 const nodusEntry = z.looseObject({
   name,
-  interface: z.string().min(1).max(64),
+  // Its claim is found by it, and of half of a character the API server keeps another.
+  interface: deviceName,
   ipAddress: z.string().max(128).optional(),
   macAddress: z.string().max(17).optional(),
 });
