@@ -243,6 +243,21 @@ describe('a pod behind the gate', () => {
     expect(await claims()).toEqual(['a-1 p', 'a-2 q', 'b-1 p', 'b-2 q']);
   });
 
+  it('is tried ever less often while its claim is refused, and has no other tried', async () => {
+    for (const name of ['a', 'b']) network(name, 4);
+    for (const name of ['a', 'b']) await expect.poll(claimable(name), soon).toBe(true);
+    const creations = ['create networkports/a-1', 'create networkports/b-1'];
+    for (const one of creations) api.refusals.set(one, { status: 422, reason: 'Invalid' });
+    const begunAt = performance.now();
+    pod('p', ['a']);
+    pod('q', ['b']);
+    const tried = (creation: string): number =>
+      api.writes.filter((write) => write === creation).length;
+    for (const one of creations) await expect.poll(() => tried(one), soon).toBeGreaterThan(5);
+    // The shortest five waits of the backoff.
+    expect(performance.now() - begunAt).toBeGreaterThan(600);
+  });
+
   it('needs no list of all pods that wait where there is a network', async () => {
     await kill();
     network('a', 4);
@@ -524,6 +539,33 @@ describe('a pod that says it has addresses', () => {
     liar('idle', NAMESPACE, {}, '10.97.0.1', '10.97.0.2');
     pod('p', ['a']);
     await expect.poll(() => addressesOf('p'), soon).toEqual(['10.97.0.1']);
+  });
+
+  it('has those that wait looked at once a second, however often it says others', async () => {
+    network('a', 2);
+    await expect.poll(claimable('a'), soon).toBe(true);
+    liar('stranger', 'elsewhere', RUNS, '10.97.0.1');
+    const [gate] = BOTH_GATES.slice(1);
+    const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'db' };
+    pod('waits', [], {
+      metadata: {
+        name: 'waits',
+        annotations: { ...annotations(), [KEEP_ADDRESSES_ANNOTATION]: 'true' },
+        ownerReferences: [{ ...owner, controller: true }],
+      },
+      spec: { schedulingGates: [gate] },
+    });
+    await expect.poll(() => saidOf('waits').join(), soon).toContain('CannotBeKept');
+    const looks = (): number => api.reads.filter((read) => read === 'statefulsets/db').length;
+    const before = looks();
+    const begunAt = performance.now();
+    for (let at = 0; at < 50; at += 1) {
+      liar('stranger', 'elsewhere', RUNS, `10.97.0.${1 + (at % 2)}`);
+      await systemClock.sleep(20);
+    }
+    await expect.poll(looks, soon).toBeGreaterThan(before);
+    const seconds = (performance.now() - begunAt) / 1_000;
+    expect(looks() - before).toBeLessThan(2 + seconds);
   });
 
   it('keeps no more than the share of its namespace, which counts what that was given', async () => {

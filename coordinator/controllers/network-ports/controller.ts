@@ -221,7 +221,7 @@ const createParts = (
   const { client, clock, log, neutronOfPorts, record } = deps;
   const announcer = createAnnouncer(record, clock);
   const onNetwork = (name: string): void => mark(`network ${name}`, STATUS_COALESCE_MS);
-  const onPod = (uid: string): void => mark(`pod ${uid}`);
+  const onPod = (uid: string, delayMs?: number): void => mark(`pod ${uid}`, delayMs);
   const onPort = (name: string): void => mark(`port ${name}`);
   const sources = new PortSources({
     client,

@@ -48,7 +48,7 @@ export type PortSourcesOptions = {
   /** Must return at once, as all of these. */
   onNetwork: (name: string) => void;
   onPort: (name: string) => void;
-  onPod: (uid: string) => void;
+  onPod: (uid: string, delayMs?: number) => void;
   /** A pod or a NetworkPort. */
   onGone: (uid: string) => void;
   /** What a network of Neutron gives, as far as it has been read. */
@@ -58,6 +58,8 @@ export type PortSourcesOptions = {
 };
 
 const GATED = 'yes';
+/** Any user with the right to change a pod changes its annotations at any rate. */
+const FOREIGN_MS = 1_000;
 
 type Planned = {
   plan: Plan;
@@ -215,8 +217,8 @@ export class PortSources {
     for (const { metadata } of this.networks.store.list()) this.#options.onNetwork(metadata.name);
   }
 
-  markWaiting(): void {
-    for (const { metadata } of this.waiting()) this.#options.onPod(metadata.uid);
+  markWaiting(delayMs?: number): void {
+    for (const { metadata } of this.waiting()) this.#options.onPod(metadata.uid, delayMs);
   }
 
   /** What the network gives may be another: their pools may not want them. */
@@ -250,11 +252,9 @@ export class PortSources {
     this.#look(name);
     try {
       return await write();
-    } catch (error) {
-      // Pods that were refused for it may be given the address after all.
-      this.markWaiting();
-      throw error;
     } finally {
+      // Where it failed, pods that were refused for it look again by themselves: woken at once, two
+      // whose claims fail would wake each other, whatever their backoff.
       this.#reserved.delete(name);
       this.#look(name);
     }
@@ -450,7 +450,7 @@ export class PortSources {
     const networks = new Set(pod.names.flatMap((name) => this.networkNamed(name) ?? []));
     for (const { metadata } of networks) this.#options.onNetwork(metadata.name);
     // An address that was foreign may be free now.
-    if (networks.size > 0 && pod.present.length > 0) this.markWaiting();
+    if (networks.size > 0 && pod.present.length > 0) this.markWaiting(FOREIGN_MS);
   }
 }
 
