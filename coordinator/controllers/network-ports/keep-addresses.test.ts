@@ -103,6 +103,22 @@ describe('what keeps the addresses of a pod', () => {
       problem: expect.stringContaining(words),
     });
   });
+
+  it.each(['db/scale', '..', 'DB', 'db%2Fscale'])(
+    'is looked for under no name that no object can have: %j',
+    async (name) => {
+      const api = apiWith(['StatefulSet', 'db', { template: template('true') }]);
+      const controller = { ...refOf('StatefulSet/db'), name };
+      const { metadata } = port(1, 'db-0');
+      const pod = { ...port(1, 'db-0'), metadata: { ...metadata, namespace: 'edge' } };
+      const found = createKeepers(api.client()).of(
+        { ...pod, keep: { text: 'true', controller } },
+        signal,
+      );
+      expect(await found).toMatchObject({ problem: expect.stringContaining('is not there') });
+      expect(api.reads).toEqual([]);
+    },
+  );
 });
 
 describe('an address that no pod has', () => {

@@ -128,6 +128,8 @@ export type Keepers = {
 
 const kinds = [deployments, statefulSets, replicaSets];
 const KEEPING = ['Deployment', 'StatefulSet'] as const;
+/** A pod can name any owner, and the API server takes `x/scale` for a part of an object. */
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 export const createKeepers = (client: Pick<KubeClient, 'get'>): Keepers => {
   /** Undefined: there is none of that uid any more. */
@@ -137,8 +139,7 @@ export const createKeepers = (client: Pick<KubeClient, 'get'>): Keepers => {
     signal: AbortSignal,
   ): Promise<KeeperObject | undefined> => {
     const resource = kinds.find((one) => one.kind === kind);
-    // No object has such a name, and no path may.
-    if (resource === undefined || name === '.' || name === '..') return undefined;
+    if (resource === undefined || !OBJECT_NAME.test(name)) return undefined;
     const kept: ResourceType<KeeperObject> = { ...resource, schema: keeperSchema };
     const object = await find(client, kept, { namespace, name }, { signal });
     return object?.metadata.uid === uid ? object : undefined;
