@@ -46,3 +46,6 @@ export const isInvalid = hasStatus(400, 422);
 /** No answer came, or the server gave up: what was asked for may have happened all the same. */
 export const isUnanswered = (error: unknown): error is KubeError =>
   error instanceof KubeError && (error.status === 0 || error.status >= 500);
+/** An answer came, and is not of the shape that is expected: what another client wrote is not. */
+export const isMalformed = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.reason === 'Malformed';

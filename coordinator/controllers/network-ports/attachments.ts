@@ -1,7 +1,7 @@
 /** Which attachments of Multus take the addresses and MACs that a pod asks for. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
+import { isForbidden, isMalformed, isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, resourceV1 } from '#shared/kube/objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { jsonIn } from '#shared/util/json.ts';
@@ -71,7 +71,8 @@ const lacksOf = async (
       : `does not declare ${missing.map((one) => `capability ${one}`).join(' and ')}`;
   } catch (error) {
     if (isNotFound(error)) return 'is not there';
-    if (isForbidden(error)) return `cannot be read by the coordinator: ${error.message}`;
+    if (isForbidden(error) || isMalformed(error))
+      return `cannot be read by the coordinator: ${error.message}`;
     throw error;
   }
 };
