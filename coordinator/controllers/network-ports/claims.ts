@@ -60,7 +60,7 @@ export class Claims {
     return this.#at.get(mac) ?? addresses.flatMap((text) => this.#by(addressKey(text)))[0];
   }
 
-  /** How many addresses of its share a namespace has. */
+  /** How many addresses of its share a namespace has: no other gets those that rest either. */
   countOf(namespace: string): number {
     return this.#found.ids(shareKey(namespace)).size;
   }
@@ -88,6 +88,6 @@ const keysOf = (port: NetworkPort): string[] => {
     ...(pool === undefined ? [] : [poolKey(pool)]),
     ...(keeper ? [keeperKey(keeper.uid)] : []),
     ...(index === undefined ? addresses.map(addressKey) : []),
-    ...(isReleased(port) ? [] : [shareKey(namespace)]),
+    shareKey(namespace),
   ];
 };

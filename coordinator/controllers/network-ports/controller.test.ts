@@ -613,7 +613,7 @@ describe('a pod that says it has addresses', () => {
     await expect
       .poll(conflicts, soon)
       .toEqual([
-        'pod other/third, interface net0: 10.97.0.4: namespace other has 2 of at most 2 addresses of network a, and needs 1 more',
+        'pod other/third, interface net0: 10.97.0.4: namespace other has 2 of at most 2 addresses of network a, those that rest too, and needs 1 more',
         'pod elsewhere/stranger, interface net0: 10.97.0.1: namespace elsewhere gets no address of network a: spec.namespaces has edge, other',
       ]);
     expect(await claims()).toEqual(['a-2 first', 'a-3 second', 'a-5 ours']);

@@ -113,11 +113,34 @@ describe('a pod that waits', () => {
     const object = networkObject({ namespaces: ['edge', 'other'], perNamespace: 1 });
     const facts = { object, ports: [port(1, 'b')] };
     expect(reasonOf(decidePod(pod('a'), view([known(facts)])))).toBe(
-      'NoFreeAddress: namespace edge has 1 of at most 1 addresses of network edge-net, and needs 1 more',
+      'NoFreeAddress: namespace edge has 1 of at most 1 addresses of network edge-net, those that rest too, and needs 1 more',
     );
     expect(
       claimsOf(decidePod(pod('a', { namespace: 'other' }), view([known(facts)]))),
     ).toHaveLength(1);
+  });
+
+  it('waits where addresses that rest are of the share of its namespace, but for those of its owner', () => {
+    const object = networkObject({ perNamespace: 2 });
+    const ports = [
+      port(1, 'gone', 'edge-net', { releasedAt: 0, owner: 'set' }),
+      port(2, 'gone-too', 'edge-net', { releasedAt: 0, owner: 'other' }),
+    ];
+    const look = (some: Parameters<typeof pod>[1], more: SomeKnown = {}) =>
+      decidePod(pod('a', some), view([known({ object, ports, ...more })]));
+    expect(reasonOf(look({}))).toContain('has 2 of at most 2 addresses');
+    expect(claimsOf(look({ owner: 'set' }))).toEqual(['net0 edge-net-1 10.1.0.1 fd00::1']);
+    expect(reasonOf(look({ owner: 'set', fixed: '10.1.0.3' }))).toContain('has 2 of at most 2');
+    const less = networkObject({ perNamespace: 1 });
+    expect(reasonOf(look({ owner: 'set' }, { object: less }))).toContain('has 2 of at most 1');
+  });
+
+  it('has what was kept for one of its interfaces counted once', () => {
+    const keeper = { kind: 'StatefulSet', name: 'db', uid: 'db' } as const;
+    const object = networkObject({ perNamespace: 2 });
+    const ports = [port(1, 'db-0', 'edge-net', { keeper, keptSince: 0 })];
+    const next = { ...pod('db-0', { keeper, interfaces: ['net-a', 'net-a'] }), uid: 'next' };
+    expect(claimsOf(decidePod(next, view([known({ object, ports })])))).toHaveLength(2);
   });
 
   it('waits where an attachment does not take addresses', () => {

@@ -196,10 +196,11 @@ export const refusedTo = (
 
 const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string } => {
   const { ask, pod, known, plan, chosen, view } = wanted;
-  const more = chosen.filter(({ has }) => !has).length;
+  const more = chosen.filter(isMore).length;
   const exceeded = shareExceeded(pod.namespace, known, more);
-  if (exceeded !== undefined) return { reason: 'NoFreeAddress', problem: exceeded };
-  const { name: network, uid } = known.object.metadata;
+  const canTakeOver = !plan.neutron && shareExceeded(pod.namespace, known, more - 1) === undefined;
+  if (exceeded !== undefined && !canTakeOver) return { reason: 'NoFreeAddress', problem: exceeded };
+  const network = known.object.metadata.name;
   const claim = claimOf(pod, ask.interface);
   const resting = known.ports
     .available()
@@ -217,12 +218,26 @@ const newFor = (wanted: Wanted): Claim | { reason: WaitReason; problem: string }
     return 'reason' in inNeutron
       ? inNeutron
       : { ask, network, plan, spec: { network, ...inNeutron, claim, managed: true }, has: false };
-  const found = indexFor(wanted);
-  if ('problem' in found)
-    return { reason: ask.fixed.length > 0 ? 'FixedAddressNotFree' : 'NoFreeAddress', ...found };
+  return indexed(wanted, exceeded);
+};
+
+/** `exceeded`: only an address that rests for its owner is no more than the share. */
+const indexed = (
+  wanted: Wanted,
+  exceeded: string | undefined,
+): Claim | { reason: WaitReason; problem: string } => {
+  const { ask, pod, known, plan } = wanted;
+  const { name: network, uid } = known.object.metadata;
+  const found = indexFor(wanted, exceeded === undefined);
+  if ('problem' in found) {
+    const isFixed = ask.fixed.length > 0 && exceeded === undefined;
+    const reason = isFixed ? 'FixedAddressNotFree' : 'NoFreeAddress';
+    return { reason, problem: exceeded ?? found.problem };
+  }
   const { index } = found;
   const mac = ask.mac?.toLowerCase() ?? macAt(uid, index);
   const addresses = addressesAt(plan, index);
+  const claim = claimOf(pod, ask.interface);
   const spec = { network, index, mac, addresses, claim, managed: true };
   return { ask, network, plan, spec, has: false, ...(found.resting && { resting: found.resting }) };
 };
@@ -302,6 +317,9 @@ const beforeMessage = ({ metadata, spec, status }: NetworkPort, pod: WaitingPod,
   ].join('; ');
 };
 
+/** Its namespace has one more by it than before. */
+const isMore = ({ has, resting }: Claim): boolean => !has && (!resting || isUnclaimed(resting));
+
 /** `more`: what a pod is to have beside the one that it needs. */
 export const shareExceeded = (
   namespace: string,
@@ -313,7 +331,7 @@ export const shareExceeded = (
   const held = ports.countOf(namespace);
   return held + more < perNamespace
     ? undefined
-    : `namespace ${namespace} has ${held} of at most ${perNamespace} addresses of network ${object.metadata.name}, and needs ${more + 1} more`;
+    : `namespace ${namespace} has ${held} of at most ${perNamespace} addresses of network ${object.metadata.name}, those that rest too, and needs ${more + 1} more`;
 };
 
 type Wanted = {
@@ -326,13 +344,11 @@ type Wanted = {
   view: View;
 };
 
-const indexFor = ({
-  ask,
-  pod: { owner, namespace },
-  known,
-  plan,
-  chosen,
-}: Wanted): { index: number; resting?: NetworkPort | undefined } | { problem: string } => {
+/** `mayBeMore`: not only one that rests for its owner. */
+const indexFor = (
+  { ask, pod: { owner, namespace }, known, plan, chosen }: Wanted,
+  mayBeMore: boolean,
+): { index: number; resting?: NetworkPort | undefined } | { problem: string } => {
   const isChosen = new Set(chosen.map(({ spec }) => spec.index));
   const restingAt = (index: number): NetworkPort | undefined => {
     const port = known.ports.at(index);
@@ -344,7 +360,7 @@ const indexFor = ({
     return isOwners && isReleased(port) && !isChosen.has(index) ? port : undefined;
   };
   const isFree = (index: number): boolean =>
-    !known.ports.at(index) && !known.foreign.has(index) && !isChosen.has(index);
+    mayBeMore && !known.ports.at(index) && !known.foreign.has(index) && !isChosen.has(index);
   const { doubtful } = known;
   const isCertain = (index: number): boolean => isFree(index) && !doubtful.has(index);
   if (ask.fixed.length > 0) {

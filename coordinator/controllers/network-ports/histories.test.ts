@@ -13,8 +13,12 @@ import { known, networkObject, pod as podOf, port as portOf, view } from './test
 
 const HISTORIES = Math.min(caseCount(1_000), 10_000);
 const NETWORKS = ['edge-net', 'other-net'] as const;
+const SHARE = 2;
 const objects = NETWORKS.map((name, at) =>
-  networkObject({ names: [`net-${'ab'[at]}`], namespaces: ['edge', 'far'], perNamespace: 3 }, name),
+  networkObject(
+    { names: [`net-${'ab'[at]}`], namespaces: ['edge', 'far'], perNamespace: SHARE },
+    name,
+  ),
 );
 
 type Step =
@@ -226,6 +230,9 @@ class Model {
         users.set(name, uid);
         demand(this.#stored.get(name)?.spec.claim.uid === uid, `${name} is not of ${uid}`);
       }
+    const shareOf = ({ spec }: NetworkPort) => `${spec.claim.namespace} in ${spec.network}`;
+    for (const [share, those] of Map.groupBy(this.#stored.values(), shareOf))
+      demand(those.length <= SHARE, `${share} has ${those.length}`);
   }
 
   /** Until nothing changes any more. */

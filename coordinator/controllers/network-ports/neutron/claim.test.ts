@@ -15,6 +15,9 @@ const lan = (some: SomeKnown = {}): KnownNetwork => known({ object, plan, ...som
 const MAC = '02:00:00:00:00:07';
 const held = neutronPort('u', MAC, { addresses: ['10.70.0.20'] });
 
+const resting = neutronPort('v', '02:00:00:00:00:08', { releasedAt: '2026-01-01T00:00:00Z' });
+const ofSet = { ...resting.spec.claim, owner: 'set' };
+
 const claimed = (of: ReturnType<typeof pod>, network = lan()): unknown => {
   const decision = decidePod(of, view([network]));
   return 'claims' in decision ? decision.claims : decision.wait;
@@ -64,6 +67,12 @@ describe('the claim of a port in Neutron', () => {
       'its share is used up',
       {},
       { ports: [held, neutronPort('v', '02:00:00:00:00:08')] },
+      'NoFreeAddress: namespace edge has 2 of at most 2',
+    ],
+    [
+      'its share rests, for its owner too, which gets another port',
+      { owner: 'set' },
+      { ports: [held, { ...resting, spec: { ...resting.spec, claim: ofSet } }] },
       'NoFreeAddress: namespace edge has 2 of at most 2',
     ],
     [
