@@ -11,6 +11,7 @@ import { POLICY_GROUPS_ANNOTATION } from '#shared/names.ts';
 import { few } from '#shared/util/few.ts';
 import type { AnyPolicy, WatchedPod } from '../network-policy/kept.ts';
 import type { PolicySources } from '../network-policy/sources.ts';
+import type { Unwritten } from './annotate.ts';
 import type { PortClaims } from './claims.ts';
 import type { Members } from './members.ts';
 import type { OutageCause } from '../../neutron/outage.ts';
@@ -23,8 +24,7 @@ type Brought = {
   result: WantedResult;
   claims: PortClaims;
   present: PresentInNeutron;
-  /** Pods that the coordinator may not annotate. */
-  unwritten: readonly WatchedPod[];
+  unwritten: readonly Unwritten[];
 };
 /** `members`: by the ports that pods name. */
 type Failing = { policies: readonly AnyPolicy[]; members: Members; cause: OutageCause };
@@ -89,12 +89,12 @@ export const createAnnouncer = ({
           reason,
           message: `no NetworkPolicy holds for it in Neutron: ${message}`,
         });
-      for (const pod of unwritten)
+      for (const { pod, cause } of unwritten)
         if (!told.has(pod.metadata.uid))
           tellOf(pod, {
             type: 'Warning',
             reason: 'AnnotationNotWritten',
-            message: `the coordinator may not write annotation ${POLICY_GROUPS_ANNOTATION}, which says what security groups its ports in Neutron have: bind ClusterRole sdewan-neutron to it`,
+            message: `the coordinator cannot write annotation ${POLICY_GROUPS_ANNOTATION}, which says what security groups its ports in Neutron have: ${cause}`,
           });
       said = new Map([...said].filter(([uid]) => told.has(uid)));
     },

@@ -69,6 +69,8 @@ let guardOf: SecurityGroupsController['guardOf'];
 let failingMs: () => number;
 /** What the API server refuses. */
 let refused: 'nodes' | 'annotations' | undefined;
+/** How, and by which words. */
+let refusal: [status: number, reason: string, message: string];
 
 const policySources: PolicySources = {
   join: (joined) => {
@@ -93,8 +95,8 @@ const policySources: PolicySources = {
   run: async () => undefined,
 };
 const refuse = (what: typeof refused): void => {
-  if (refused === what)
-    throw new KubeError(`reach ${what}`, 'forbidden', { status: 403, reason: 'Forbidden' });
+  const [status, reason, message] = refusal;
+  if (refused === what) throw new KubeError(`reach ${what}`, message, { status, reason });
 };
 const client = {
   list: async () => {
@@ -110,6 +112,7 @@ const client = {
 } as unknown as KubeClient;
 
 beforeEach(() => {
+  refusal = [403, 'Forbidden', 'forbidden'];
   vi.useFakeTimers();
   stop = new AbortController();
   neutron = createMemoryNeutron([
@@ -340,15 +343,22 @@ describe('what the coordinator lacks the right to', () => {
     expect(failingMs()).toBe(0);
   });
 
-  it('annotate pods: the policy is enforced, and the pod says once what its annotation lacks', async () => {
-    refused = 'annotations';
-    await start();
-    await vi.advanceTimersByTimeAsync(20 * 60_000);
-    expect(told()).toEqual(['NetworkPolicy web Enforced', 'Pod web AnnotationNotWritten']);
-    expect(events.at(-1)?.message).toContain('bind ClusterRole sdewan-neutron to it');
-    // Neutron is looked at as often as it is where nothing lacks.
-    expect(tries.length).toBeLessThan(25);
-  });
+  it.each<[string, typeof refusal, string]>([
+    ['it may not', [403, 'Forbidden', 'forbidden'], 'bind ClusterRole sdewan-neutron to it'],
+    ['that has too many already', [422, 'Invalid', 'Too long'], 'reach annotations: Too long'],
+  ])(
+    'annotate a pod, since %s: the policy is enforced, and the pod says once what its annotation lacks',
+    async (_, how, words) => {
+      refused = 'annotations';
+      refusal = how;
+      await start();
+      await vi.advanceTimersByTimeAsync(20 * 60_000);
+      expect(told()).toEqual(['NetworkPolicy web Enforced', 'Pod web AnnotationNotWritten']);
+      expect(events.at(-1)?.message).toContain(words);
+      // Neutron is looked at as often as it is where nothing lacks.
+      expect(tries.length).toBeLessThan(25);
+    },
+  );
 });
 
 it('waits are spread: a tenth to the whole of 0.25 s that doubles up to 30 s, and begin anew when it is over', () => {
