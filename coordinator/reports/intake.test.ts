@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { Rate } from '#shared/runtime/rate.ts';
 import { Allowance, MOST_OF_A_POD } from './memory-allowance.ts';
 import { Reports } from './reports.ts';
 import type { CnfPod } from '../sources/cnf-pod.ts';
@@ -25,6 +26,7 @@ let looks: number;
 let mayLook: boolean;
 let proven: string;
 let mayReport: boolean;
+let rate: Rate;
 let namespaceOf: (rule: string) => string | undefined;
 let alsoGood: string;
 let asked: number;
@@ -56,7 +58,7 @@ const made = () => {
       },
     },
     looks: { take: () => mayLook },
-    rate: { take: () => mayReport },
+    rate: { take: (...asked) => mayReport && rate.take(...asked) },
     allowance: new Allowance((rule) => namespaceOf(rule)),
     reports: new Reports({ silentAfterMs: 60_000 }),
     epoch: 'epoch-1',
@@ -95,6 +97,7 @@ beforeEach(() => {
   mayLook = true;
   proven = pod.uid;
   mayReport = true;
+  rate = new Rate({ perSecond: 0, atOnce: 1_000, clock: systemClock });
   namespaceOf = () => 'edge';
   alsoGood = GOOD;
   asked = 0;
@@ -123,6 +126,20 @@ it('accepts a report, passes it on, and answers with its epoch', async () => {
   expect(told).toEqual(['news']);
   expect(results).toEqual(['news']);
   expect(looks).toBe(0);
+});
+
+it('counts a report of changes as the pages of all rules that it is compared with, and no heartbeat', async () => {
+  const post = app();
+  const rules = (page: number): RuleReport[] =>
+    Array.from({ length: 1_000 }, (_, at) => word({ uid: `uid-${page}-${at}` }));
+  const send = async (some: Partial<Report>): Promise<number> =>
+    (await post(JSON.stringify(report(some)))).status;
+  rate = new Rate({ perSecond: 0, atOnce: 8, clock: systemClock });
+  for (const page of [0, 1]) await send({ page, pages: 2, rules: rules(page) });
+  expect(await send({ sequence: 2, repeats: 1, rules: [] })).toBe(200);
+  expect(await send({ sequence: 3, repeats: 1, rules: [word({ uid: 'uid-0-0' })] })).toBe(200);
+  expect(await send({ sequence: 4, repeats: 3, rules: [], gone: ['uid-0-1'] })).toBe(429);
+  expect(await send({ sequence: 5, repeats: 3, rules: [] })).toBe(200);
 });
 
 it('takes no drift of a time that cannot be', async () => {

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import * as z from 'zod';
 import { API_SERVER_PATH, type ApiServerAnswer } from '#shared/protocol/api-server.ts';
 import {
+  MAX_RULES_PER_PAGE,
   OTHERS_HEADER,
   REPORT_VERSION,
   reportSchema,
@@ -106,6 +107,7 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
       const { pod, purpose } = context.get('reporter');
       const sent = parse(await context.req.text());
       if (sent.purpose !== purpose) throw new Refusal('other-purpose');
+      if (!takesPages(deps, pod, sent)) throw new Refusal('too-often');
       const { allowance, clock, epoch, reports } = deps;
       const { report: allowed, keep } = allowance.take(pod, completed(deps, pod, sent));
       const at = { monotonic: clock.monotonic(), wall: clock.now() };
@@ -197,6 +199,17 @@ const oneInTurn = (deps: IntakeDeps): MiddlewareHandler<Env, typeof PATH> => {
 
 /** Undefined in a process without a server. */
 const socketOf = ({ env }: Pick<Context<Env>, 'env'>): Socket | undefined => env?.incoming?.socket;
+
+/** A report of changes is compared as the whole one that it comes to, and counts as its pages. */
+const takesPages = (
+  { rate, reports }: Pick<IntakeDeps, 'rate' | 'reports'>,
+  { uid }: CnfPod,
+  { repeats, rules, gone = [] }: Report,
+): boolean => {
+  const pages = Math.floor((reports.of(uid)?.rules.size ?? 0) / MAX_RULES_PER_PAGE);
+  const isOfChanges = repeats !== undefined && rules.length + gone.length > 0;
+  return !isOfChanges || pages === 0 || rate.take(uid, pages);
+};
 
 /** Not by a report of which something was left out. */
 const completed = (

@@ -11,7 +11,7 @@ const setUp = (keys?: number) => {
   });
   const takes = (key: string, times: number): number =>
     Array.from({ length: times }, () => rate.take(key)).filter(Boolean).length;
-  return { time, takes };
+  return { rate, time, takes };
 };
 
 it('allows so many at once, and then so many a second', () => {
@@ -23,6 +23,11 @@ it('allows so many at once, and then so many a second', () => {
   expect(takes('a', 10)).toBe(2);
   time.now += 3_600_000;
   expect(takes('a', 10)).toBe(3);
+});
+
+it('allows what counts as several while so many are left', () => {
+  const { rate } = setUp();
+  expect([rate.take('a', 2), rate.take('a', 2), rate.take('a')]).toEqual([true, false, true]);
 });
 
 it('counts each key by itself', () => {

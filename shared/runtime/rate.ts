@@ -21,15 +21,15 @@ export class Rate {
     this.#options = options;
   }
 
-  /** Whether it may be done now; it then counts. */
-  take(key = ''): boolean {
+  /** Whether it may be done now; it then counts as so many. */
+  take(key = '', count = 1): boolean {
     const { atOnce, clock, keys = 10_000, perSecond } = this.#options;
     const now = clock.monotonic();
     const { left, at } = this.#keys.get(key) ?? { left: atOnce, at: now };
     const present = Math.min(atOnce, left + ((now - at) / 1_000) * perSecond);
-    const may = present >= 1;
+    const may = present >= count;
     this.#keys.delete(key);
-    this.#keys.set(key, { left: may ? present - 1 : present, at: now });
+    this.#keys.set(key, { left: may ? present - count : present, at: now });
     const [oldest] = this.#keys.keys();
     if (this.#keys.size > keys && oldest !== undefined) this.#keys.delete(oldest);
     return may;
