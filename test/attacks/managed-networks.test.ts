@@ -4,12 +4,15 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
+  KEEP_ADDRESSES_ANNOTATION,
   NETWORK_STATUS_ANNOTATION,
   NETWORKS_ANNOTATION,
   NFN_NETWORK_ANNOTATION,
 } from '#shared/names.ts';
+import { REST_MS } from '../../coordinator/controllers/network-ports/decide.ts';
 import {
   createManagedNetworks,
+  FORCED,
   GATED,
   nodus,
   podSpec,
@@ -114,6 +117,57 @@ it('gets no address that a running pod says it has, by a pod that fixes it', asy
   await applied(waiting('thief', fixing));
   await eventually(() => eventsOf('thief')).toContain(`pod ${tenant}/victim has it`);
   expect(await claimedOf('fixed')).toEqual([]);
+});
+
+it('keeps no network from being adopted by an owner that its pod names', async () => {
+  const { claimedOf, fixture, ready } = networks;
+  const template = {
+    metadata: { labels: { app: 'x' }, annotations: { [KEEP_ADDRESSES_ANNOTATION]: 'true' } },
+    spec: podSpec(),
+  };
+  const spec = { replicas: 0, serviceName: 'x', selector: { matchLabels: { app: 'x' } }, template };
+  const apps = { apiVersion: 'apps/v1', kind: 'StatefulSet' };
+  await madeByTenant({ ...apps, metadata: { name: 'x', namespace: tenant }, spec });
+  const of = ['get', 'statefulset', 'x', '-n', tenant, '-o', 'jsonpath={.metadata.uid}'];
+  const { stdout: uid } = await fixture.kubectl(...of);
+  const pod = saying('scaled', tenant, `${tenant}/scaled`, '10.96.0.10');
+  await madeByTenant({
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      annotations: { ...pod.metadata.annotations, [KEEP_ADDRESSES_ANNOTATION]: 'true' },
+      ownerReferences: [{ ...apps, name: 'x/scale', uid, controller: true }],
+    },
+  });
+  await ready('scaled', 96, 4, { names: [`${tenant}/scaled`], namespaces: [tenant] });
+  expect(await claimedOf('scaled')).toEqual([expect.stringContaining('scaled 10.96.0.10')]);
+});
+
+it('has no claim under a name that an interface cannot have', async () => {
+  const { applied, claimedOf, eventsOf, namespace, ready } = networks;
+  await ready('named', 97, 4, { names: ['net-named', `${namespace}/named`] });
+  const half = String.raw`{"interface":[{"name":"net-named","interface":"\ud800"}]}`;
+  await applied(waiting('half', { [NFN_NETWORK_ANNOTATION]: half }));
+  await applied(waiting('long', { [NETWORKS_ANNOTATION]: `named@${'a'.repeat(65)}` }));
+  for (const name of ['half', 'long'])
+    await eventually(() => eventsOf(name)).toContain('AnnotationInvalid');
+  expect(await claimedOf('named')).toEqual([]);
+});
+
+it('has no more than its share by pods that it deletes when they have their addresses', async () => {
+  const { applied, claimedOf, fixture, namespace, portsOf, ready } = networks;
+  await ready('share', 98, 4, { perNamespace: 2 });
+  const first = ['first-0', 'first-1'];
+  for (const name of first) await applied(waiting(name, nodus('net-share')));
+  await eventually(() => claimedOf('share')).toHaveLength(2);
+  const deletedAt = Date.now();
+  await fixture.kubectl('delete', 'pod', ...first, '-n', namespace, ...FORCED);
+  await applied(waiting('next', nodus('net-share')));
+  await eventually(() => claimedOf('share')).toEqual([expect.stringContaining('next ')]);
+  const claim = (await portsOf('share')).find(({ spec }) => spec.claim.pod === 'next');
+  // The API server cuts off the fraction of a second.
+  const waitedMs = Date.parse(claim?.metadata.creationTimestamp ?? '') - deletedAt;
+  expect(waitedMs).toBeGreaterThanOrEqual(REST_MS - 1_000);
 });
 
 it('has no ports made by a pool', async () => {
