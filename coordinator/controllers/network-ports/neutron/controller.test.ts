@@ -183,8 +183,9 @@ describe('a port that Neutron refuses, which seems to have room for it', () => {
     asking('p');
     await expect.poll(() => asked, soon).toBeGreaterThan(0);
     const looks = projects;
-    await expect.poll(() => projects - looks, soon).toBeGreaterThan(10);
-    expect(asked).toBeLessThan(3);
+    await expect.poll(() => projects - looks, soon).toBeGreaterThan(20);
+    // Each look was one more where the pod's own claim woke it.
+    expect(asked).toBeLessThan(10);
   });
 });
 
