@@ -51,6 +51,8 @@ export type PodsSeen = {
    * gone or not ready to that at which another one had it and was ready. Undefined: not yet.
    */
   takeoverMs: (uid: string) => { ms: number; by: SeenPod } | undefined;
+  /** How often that pod was not ready, or gone, after it had been ready, or was first seen so. */
+  losses: (uid: string) => number;
 };
 
 const WORDS = ['ready', 'active', 'ending'] as const;
@@ -65,6 +67,9 @@ export const watchPods = async (
 ): Promise<PodsSeen> => {
   const pods = new Map<string, SeenPod>();
   const lostAt = new Map<string, number>();
+  /** By the uid of a pod that was lost, which may be ready again since. */
+  const takeovers = new Map<string, { ms: number; by: SeenPod }>();
+  const losses = new Map<string, number>();
   /** By the uid of a pod: since when it is active and ready. */
   const activeAt = new Map<string, number>();
   const counts: Counted[] = [];
@@ -73,15 +78,32 @@ export const watchPods = async (
     const name = (now ?? pods.get(uid))?.name;
     changes.push(`${new Date().toISOString()} ${name}: ${now ? wordsFor(now) : 'gone'}`);
   };
+  /** One that is ready again without the label was lost all the same. */
+  const noteLoss = (uid: string, now: SeenPod | undefined, at: number): void => {
+    if (now?.ready && now.active) {
+      lostAt.delete(uid);
+      takeovers.delete(uid);
+    } else if (!now?.ready && !lostAt.has(uid)) {
+      lostAt.set(uid, at);
+      losses.set(uid, (losses.get(uid) ?? 0) + 1);
+    }
+  };
+  const noteTakeovers = (at: number): void => {
+    for (const [lost, from] of lostAt) {
+      const by = ready().find((pod) => pod.active && pod.uid !== lost);
+      if (!by || takeovers.has(lost)) continue;
+      takeovers.set(lost, { ms: Math.max(0, (activeAt.get(by.uid) ?? at) - from), by });
+    }
+  };
   const note = (uid: string, now: SeenPod | undefined): void => {
     const at = performance.now();
     tell(uid, now);
     if (now) pods.set(uid, now);
     else pods.delete(uid);
-    if (now?.ready) lostAt.delete(uid);
-    else if (!lostAt.has(uid)) lostAt.set(uid, at);
+    noteLoss(uid, now, at);
     if (!now?.ready || !now.active) activeAt.delete(uid);
     else if (!activeAt.has(uid)) activeAt.set(uid, at);
+    noteTakeovers(at);
     for (const counted of counts) {
       if (ready().length < counted.fewestReady) {
         counted.fewestReady = ready().length;
@@ -122,13 +144,7 @@ export const watchPods = async (
       return counted;
     },
     active: () => ready().filter((pod) => pod.active),
-    takeoverMs: (uid) => {
-      const from = lostAt.get(uid);
-      const by = ready().find((pod) => pod.active && pod.uid !== uid);
-      const to = by && activeAt.get(by.uid);
-      return by === undefined || from === undefined || to === undefined
-        ? undefined
-        : { ms: Math.max(0, to - from), by };
-    },
+    takeoverMs: (uid) => takeovers.get(uid),
+    losses: (uid) => losses.get(uid) ?? 0,
   };
 };
