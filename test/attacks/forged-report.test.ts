@@ -108,10 +108,12 @@ it('withholds the rule from pods that start only until the agent reports that it
   found('Pending');
   await eventually(() => statusOf(fixture, 'target')).toMatchObject({ inSync: false });
   const forger = await createAgent(fixture, victim);
-  await forger.says([rule, 'Failed', { reason: 'LostConnectivity', message: 'forged' }]);
-  await eventually(() => statusOf(fixture, 'target')).toMatchObject({
-    lostConnectivity: { message: 'forged', pod: 'victim' },
-  });
+  // The agent's own next report may come before the coordinator has written what is forged.
+  await eventually(async () => {
+    forger.boots();
+    await forger.says([rule, 'Failed', { reason: 'LostConnectivity', message: 'forged' }]);
+    return await statusOf(fixture, 'target');
+  }).toMatchObject({ lostConnectivity: { message: 'forged', pod: 'victim' } });
   found('Applied');
   await eventually(() => statusOf(fixture, 'target')).not.toHaveProperty('lostConnectivity');
   await forger.close();
