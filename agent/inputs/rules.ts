@@ -7,6 +7,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { keptRuleSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { Reflector, type ReflectorTimings } from '#shared/kube/informer/reflector.ts';
 import type { StoreEvent } from '#shared/kube/informer/store.ts';
+import { isAnswered } from '#shared/kube/informer/watch-state.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -64,7 +65,7 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
 
   return {
     rules: () => reflectors.flatMap(({ store }) => store.list()),
-    unknownKinds: () => kindsWhere(({ state }) => !state.listed && state.phase !== 'NotServed'),
+    unknownKinds: () => kindsWhere(({ state }) => !isAnswered(state)),
     unservedKinds: () => [
       ...leftOut,
       ...kindsWhere(({ state }) => !state.listed && state.phase === 'NotServed'),

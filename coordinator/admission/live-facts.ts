@@ -30,7 +30,8 @@ const readable: readonly ResourceType<{ networks: NetworkTexts | undefined }>[] 
 export type KnownCnf = { kind: string; name: string; networks: NetworkTexts | undefined };
 
 /** Pages of each list of a review: 848 objects, fewer where they are large. */
-export const MAX_PAGES = 8;
+const MAX_PAGES = 8;
+export const FEW_PAGES = { pageSize: PAGE_SIZE, maxPages: MAX_PAGES };
 /** Workloads and pods of a CNF that are read again. */
 const MAX_READ_AGAIN = 8;
 
@@ -42,8 +43,7 @@ export const createLiveFacts = (
   const bounded = <T extends KubeObject>(
     resource: ResourceType<T>,
     scope: Scope,
-  ): Promise<List<T>> =>
-    client.list(resource, { ...scope, pageSize: PAGE_SIZE, maxPages: MAX_PAGES });
+  ): Promise<List<T>> => client.list(resource, { ...scope, ...FEW_PAGES });
   const list = async <T extends KubeObject>(
     resource: ResourceType<T>,
     scope: Scope,

@@ -11,7 +11,7 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { StoreEvent } from '#shared/kube/informer/store.ts';
-import type { WatchState } from '#shared/kube/informer/watch-state.ts';
+import { isAnswered, type WatchState } from '#shared/kube/informer/watch-state.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { ruleOf, type Rule } from './rule.ts';
@@ -69,7 +69,7 @@ export class Rules {
   get unknown(): ReadonlyMap<string, WatchState> {
     return new Map(
       this.#reflectors
-        .filter(({ state }) => !state.listed && state.phase !== 'NotServed')
+        .filter(({ state }) => !isAnswered(state))
         .map(({ resource, state }) => [resource.kind, state]),
     );
   }

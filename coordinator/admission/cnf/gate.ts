@@ -4,7 +4,7 @@
  * of lost ones, wait for no coordinator. In doubt there is no gate; a pod for which the answers do
  * not come in time is refused, and its ReplicaSet makes it again.
  */
-import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
+import type { KubeClient } from '#shared/kube/client.ts';
 import { identityOf, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
 import { cnfDeploymentResource } from '#shared/resources/other-kinds/cnf-deployment.ts';
@@ -12,7 +12,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { controllerFactsOf, type OwnerRef } from '../../sources/workload.ts';
 import { fleetPods, HASH_LABEL, isLive, setOf } from '../../controllers/fleet/apps.ts';
 import type { AdmissionRequest } from '../review.ts';
-import { MAX_PAGES } from '../live-facts.ts';
+import { FEW_PAGES } from '../live-facts.ts';
 import type { CnfLookups } from './lookups.ts';
 
 export type GateDeps = {
@@ -46,13 +46,7 @@ export const createGates = ({ client, lookups, log }: GateDeps): Gates => {
     const current = cnf.status?.currentRevision;
     if (current === undefined || current === set) return false;
     const labelSelector = `${HASH_LABEL}=${current}`;
-    const selection = {
-      namespace,
-      labelSelector,
-      pageSize: PAGE_SIZE,
-      maxPages: MAX_PAGES,
-      signal,
-    };
+    const selection = { namespace, labelSelector, ...FEW_PAGES, signal };
     const { items, isPartial } = await client.list(podsOfSet, selection);
     // A gate that is not needed is opened at once; behind what was read there may be a live pod.
     return isPartial === true || items.some((pod) => pod.isLive);

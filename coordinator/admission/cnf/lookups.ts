@@ -1,5 +1,5 @@
 /** What the CNF webhooks ask the API server: CNFs are made rarely enough to look each time. */
-import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
+import type { KubeClient } from '#shared/kube/client.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type ControllerFacts,
   type OwnerRef,
 } from '../../sources/workload.ts';
-import { MAX_PAGES } from '../live-facts.ts';
+import { FEW_PAGES } from '../live-facts.ts';
 import { createRootOwners } from './root-owner.ts';
 import { servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 
@@ -38,8 +38,8 @@ export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfL
     signal: AbortSignal,
   ): Promise<T[]> => {
     const labelSelector = `${PURPOSE_LABEL}=${purpose}`;
-    const bounds = { pageSize: PAGE_SIZE, maxPages: MAX_PAGES, signal };
-    return (await client.list(resource, { namespace, labelSelector, ...bounds })).items;
+    const selection = { namespace, labelSelector, ...FEW_PAGES, signal };
+    return (await client.list(resource, selection)).items;
   };
 
   return {

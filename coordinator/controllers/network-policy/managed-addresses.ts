@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
+import { isAnswered } from '#shared/kube/informer/watch-state.ts';
 import type { PolicyPod } from '#shared/policy/group-members.ts';
 import { spelling } from '#shared/policy/address-blocks.ts';
 import { bareName, type SecondAddresses } from '#shared/policy/networks.ts';
@@ -61,8 +62,7 @@ export const createManagedAddresses = (options: Options): ManagedAddresses => {
   });
   return {
     seen: (pod) => withManaged(pod, networks.store.list(), ports.store.by('pod', pod.uid)),
-    isKnown: () =>
-      [networks, ports].every(({ state }) => state.listed || state.phase === 'NotServed'),
+    isKnown: () => [networks, ports].every(({ state }) => isAnswered(state)),
     run: async (signal) => {
       await Promise.all([networks.run(signal), ports.run(signal)]);
     },

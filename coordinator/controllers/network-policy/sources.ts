@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
 import type { StoreEvent } from '#shared/kube/informer/store.ts';
+import { isAnswered } from '#shared/kube/informer/watch-state.ts';
 import type { Group } from '#shared/policy/group-members.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -146,7 +147,7 @@ export const createPolicySources = (options: PolicySourcesOptions): PolicySource
     isKnown: () =>
       [policies, pods, namespaces].every(({ state }) => state.listed) &&
       managed.isKnown() &&
-      (others.state.listed || others.state.phase === 'NotServed'),
+      isAnswered(others.state),
     run: async (signal) => {
       await untilWanted(signal);
       if (signal.aborted) return;

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
+import { isAnswered } from '#shared/kube/informer/watch-state.ts';
 import { isLater } from '#shared/kube/objects.ts';
 import {
   managedNetworkResource,
@@ -326,8 +327,7 @@ export class PortSources {
 
   /** All of them, though none is there. */
   #hasNetworksAndPorts(): boolean {
-    const listed = [this.networks, this.ports].map(({ state }) => state);
-    return listed.every((state) => state.listed || state.phase === 'NotServed');
+    return isAnswered(this.networks.state) && isAnswered(this.ports.state);
   }
 
   #planned(name: string): Planned | Unplanned {

@@ -24,6 +24,10 @@ export type WatchState = {
   listed: boolean;
 };
 
+/** The server has said what there is, or that it does not know the kind. */
+export const isAnswered = ({ listed, phase }: WatchState): boolean =>
+  listed || phase === 'NotServed';
+
 /** The watch was open but silent. */
 export class WatchSilence extends Error {
   override name = 'WatchSilence';

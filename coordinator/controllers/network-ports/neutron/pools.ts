@@ -7,6 +7,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { createController, type ControllerDeps } from '#shared/kube/controller.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import { Reflector } from '#shared/kube/informer/reflector.ts';
+import { isAnswered } from '#shared/kube/informer/watch-state.ts';
 import {
   networkPortPoolResource,
   type NetworkPortPool,
@@ -115,8 +116,7 @@ export const createPools = (options: Options): Pools => {
   return {
     mark: (name) => controller.mark(name),
     wants: (port) => {
-      const { listed, phase } = pools.state;
-      if (!listed && phase !== 'NotServed') return undefined;
+      if (!isAnswered(pools.state)) return undefined;
       const pool = pools.store.byName('', poolOf(port) ?? '');
       const network = known.networkNamed(port.spec.network);
       if (!pool || !network || !isAsPlanned(port, network, planOf(network))) return false;
