@@ -395,7 +395,7 @@ describe('who asks for a pass', () => {
     const first = loop.passNow();
     const step = next();
     await held.begun;
-    fixture.pass = failing(new OpenwrtBlockedError('write', 'somebody has a lock'));
+    fixture.pass = failing(new OpenwrtBlockedError('write', 'another program has a lock'));
     const second = loop.passNow();
     held.end();
     expect(await first).toEqual({ outcome: 'passed' });

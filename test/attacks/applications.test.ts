@@ -34,7 +34,7 @@ const createPod = async (
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace, labels: { app: 'web' } },
-    spec: { schedulerName: 'nobody', containers: [{ name: 'c', image: 'none' }] },
+    spec: { schedulerName: 'none', containers: [{ name: 'c', image: 'none' }] },
   });
   const podIPs = [podIP, ...second].map((ip) => ({ ip }));
   const body = { status: { phase, podIP, podIPs } };

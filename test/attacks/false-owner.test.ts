@@ -39,7 +39,7 @@ const WITHOUT_WEBHOOK = { 'sdewan.akraino.org/without-webhook': 'true' };
 const template = (labels: object) => ({
   metadata: { labels },
   spec: {
-    schedulerName: 'nobody',
+    schedulerName: 'none',
     terminationGracePeriodSeconds: 0,
     containers: [{ name: 'openwrt', image: 'none' }],
   },

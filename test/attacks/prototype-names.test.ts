@@ -34,7 +34,7 @@ const pod = (
     ...metadata,
     labels: { sdewanPurpose: labelled(name), ...metadata.labels },
   },
-  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }], ...spec },
+  spec: { schedulerName: 'none', containers: [{ name: 'openwrt', image: 'none' }], ...spec },
 });
 const of = (kind: string, spec: Fields, name: string, metadata: Fields = {}): Fields => {
   const made = rule(kind, `r-${dns(name)}`, spec);

@@ -43,7 +43,7 @@ const workload = (
         ...(annotations && { annotations }),
       },
       spec: {
-        schedulerName: 'nobody',
+        schedulerName: 'none',
         terminationGracePeriodSeconds: 0,
         containers: [{ name: 'openwrt', image: 'none' }],
         ...(agents && { initContainers: agents }),

@@ -94,7 +94,7 @@ try {
   void watch.run(over.signal);
   await until('the watch has begun', async () => watch.state.listed || undefined);
 
-  const spec = podSpec({ ...GATED, schedulerName: 'nobody' });
+  const spec = podSpec({ ...GATED, schedulerName: 'none' });
   const podNamed = (name: string): NewObject => ({
     apiVersion: 'v1',
     kind: 'Pod',

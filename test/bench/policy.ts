@@ -163,7 +163,7 @@ try {
         apiVersion: 'v1',
         kind: 'Pod',
         metadata: { namespace, name, labels },
-        spec: { schedulerName: 'nobody', containers: [{ name: 'main', image: 'none' }] },
+        spec: { schedulerName: 'none', containers: [{ name: 'main', image: 'none' }] },
       });
       const ip = addressOf(at);
       const body = { status: { phase: 'Running', podIP: ip, podIPs: [{ ip }] } };

@@ -289,7 +289,7 @@ export const barePod = (
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name, namespace, labels: { sdewanPurpose: name }, ...metadata },
-  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }], ...spec },
+  spec: { schedulerName: 'none', containers: [{ name: 'openwrt', image: 'none' }], ...spec },
 });
 /** A pod that has an address of `NETWORK`, and one that waits for another for ever. */
 export const HOLDER = 'holder';

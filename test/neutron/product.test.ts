@@ -92,7 +92,7 @@ const podWith = (pod: string, port: string): object => ({
   },
   // No kubelet runs it: an address of the cluster's network, which has no port, would be in an
   // address group.
-  spec: { schedulerName: 'nobody', containers: [{ name: 'main', image: 'none' }] },
+  spec: { schedulerName: 'none', containers: [{ name: 'main', image: 'none' }] },
 });
 const policy = (name: string, spec: object): object => ({
   apiVersion: 'networking.k8s.io/v1',

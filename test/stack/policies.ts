@@ -74,7 +74,7 @@ export const policiesIn = (cluster: Cluster, namespace: string) => {
       annotations: Record<string, string> = {},
     ): Promise<void> => {
       const metadata = { name, labels, annotations };
-      const spec = { schedulerName: 'nobody', containers: [{ name: 'main', image: 'none' }] };
+      const spec = { schedulerName: 'none', containers: [{ name: 'main', image: 'none' }] };
       await apply(cluster, namespace, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
       const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }] };
       const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];

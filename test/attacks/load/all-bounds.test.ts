@@ -167,7 +167,7 @@ it(`${NAMESPACES} namespaces at their bounds leave the coordinator its memory, a
       template: {
         metadata: { labels, annotations },
         spec: {
-          schedulerName: 'nobody',
+          schedulerName: 'none',
           initContainers: [
             {
               name: 'sdewan-agent',

@@ -35,7 +35,7 @@ afterAll(() => fixture.close());
 const labels = { sdewanPurpose: 'cnf-1' };
 const template = (annotation: string) => ({
   metadata: { labels, annotations: { [annotation]: LARGE } },
-  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+  spec: { schedulerName: 'none', containers: [{ name: 'openwrt', image: 'none' }] },
 });
 
 type Attack = { resource: ResourceType<object>; object: (name: string) => NewObject };
@@ -134,7 +134,7 @@ const after: Record<string, Attack & { large: object }> = {
     object: () => ({ apiVersion: 'v1', kind: 'Pod', spec: template('none').spec }),
     large: {
       spec: {
-        schedulerName: 'nobody',
+        schedulerName: 'none',
         containers: [{ name: 'openwrt', image: 'none', args: names }],
       },
     },

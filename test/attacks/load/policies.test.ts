@@ -70,7 +70,7 @@ it(`${NAMESPACES} namespaces at the bounds of policies leave the coordinator its
         template: {
           metadata: { labels, annotations },
           spec: {
-            schedulerName: 'nobody',
+            schedulerName: 'none',
             serviceAccountName: 'cnf-1',
             containers: [{ name: 'openwrt', image: 'none' }],
           },

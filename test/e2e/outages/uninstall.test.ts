@@ -24,7 +24,7 @@ import { sdewan } from '../../stack/sdewan.ts';
 import { e2eCluster } from '../cluster.ts';
 
 const PURPOSE = 'cnf-1';
-const pending = { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] };
+const pending = { schedulerName: 'none', containers: [{ name: 'openwrt', image: 'none' }] };
 
 describe('uninstalling', async () => {
   const cluster = await e2eCluster();

@@ -37,7 +37,7 @@ const workload = (name: string, purpose: string, spec: object = {}, label = purp
     template: {
       metadata: { labels: { app: name, sdewanPurpose: purpose } },
       spec: {
-        schedulerName: 'nobody',
+        schedulerName: 'none',
         terminationGracePeriodSeconds: 0,
         containers: [{ name: 'openwrt', image: 'none' }],
         ...spec,

@@ -95,7 +95,7 @@ const podOf = (name: string): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name, namespace, labels: { sdewanPurpose: 'cnf-1' } },
-  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+  spec: { schedulerName: 'none', containers: [{ name: 'openwrt', image: 'none' }] },
 });
 
 const podResource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', schema: objectSchema };

@@ -150,7 +150,7 @@ describe('rules and pods', () => {
   it('are counted by state', async () => {
     expect(await value('rules')).toBe(0);
     rule = await createRule(fixture, { name: 'a' });
-    await createRule(fixture, { name: 'b', purpose: 'nobody' });
+    await createRule(fixture, { name: 'b', purpose: 'cnf-none' });
     await setsOff('SdewanRulesOutOfSync');
     await agent.says([rule, 'Applied']);
     await eventually(() => value('rules', { kind: 'FirewallRule', state: 'in_sync' })).toBe(1);

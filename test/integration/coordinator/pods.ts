@@ -60,7 +60,7 @@ export const createPod = async (
       ...(spec.finalizers && { finalizers: spec.finalizers }),
     },
     spec: {
-      schedulerName: 'nobody',
+      schedulerName: 'none',
       ...(spec.node && { nodeName: spec.node }),
       containers: [{ name: 'sdewan', image: 'none' }],
       ...(serves !== null && { initContainers: [agent] }),

@@ -99,7 +99,7 @@ const podWithoutAgent = async ({ cluster, kubectl }: Stage): Promise<void> => {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'cnf-2', labels: { sdewanPurpose: 'cnf-2' } },
-    spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+    spec: { schedulerName: 'none', containers: [{ name: 'openwrt', image: 'none' }] },
   });
   await kubectl('label', 'namespace', NAMESPACE, `${label}-`);
 };
